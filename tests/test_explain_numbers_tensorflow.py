@@ -81,6 +81,14 @@ def test_of_loops_by_hand_and_of_what_is_computed_from_the_batch_size() -> None:
     assert figure(numbers(LOOP, 2), "schedule", "decay_steps")["after"] == {"value": 12}
 
 
+def test_of_a_loop_in_a_list() -> None:
+    listed = LOOP.replace(
+        "    for a, b in data:\n        step(a, b)\n", "    shown = [step(a, b) for a, b in data]\n"
+    )
+    found = numbers(listed, 2)
+    assert both(found, "training", "steps altogether") == (104, 104)
+
+
 @pytest.mark.parametrize(
     ("data", "steps"),
     [

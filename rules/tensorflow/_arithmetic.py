@@ -8,7 +8,7 @@ import libcst as cst
 
 from transpile.arithmetic.account import SPLIT_CALLS
 from transpile.arithmetic.formula import Formula, divide_up, multiply, number, operation, subtract
-from transpile.arithmetic.loops import Times, head_of, rounds, shortened
+from transpile.arithmetic.loops import Times, for_of, head_of, rounds, shortened
 from transpile.arithmetic.made_once import words_of
 from transpile.arithmetic.reading import FUNCTIONS, OPERATORS, Reader
 from transpile.arithmetic.scenario import Figure, Scenario, Section
@@ -23,6 +23,7 @@ from transpile.plan.query import query
 from transpile.rule import Ruling
 from transpile.rules.tensorflow._names import OPTIMIZERS, SCHEDULES
 from transpile.rules.tensorflow._sites import (
+    EVALUATING,
     evaluations,
     fits,
     gradients,
@@ -171,7 +172,8 @@ def batches(
 ) -> Iterator[Figure]:
     """The samples of a batch, and those that one process computes."""
     module, node = size.event.module, size.event.node
-    where = section(kind, module, node, name_of(module, node))
+    trains = receivers_of(size.event, FIT | EVALUATING) is not None
+    where = section(kind, module, node, "" if trains else name_of(module, node))
     whole = reader.size(size, trained=kind == "data")
     if kind == "data":
         yield Figure(where, "global batch", (whole,))
@@ -252,9 +254,8 @@ def loops(reader: Larger) -> Iterator[Figure]:
 
 def goes_over_data(reader: Larger, loop: Loop) -> bool:
     """Whether a loop goes over batches of ``tf.data``."""
-    if not isinstance(loop.node, cst.For):
-        return False
-    names = names_behind(reader.plan.facts.values_of(loop.node.iter))
+    goes = for_of(loop)
+    names = names_behind(reader.plan.facts.values_of(goes.iter)) if goes is not None else set()
     return any(name.startswith("tensorflow.data.") for name in names)
 
 

@@ -36,6 +36,7 @@ def test_noise_of_as_many_samples_as_a_literal_batch_is_shared() -> None:
         "mx.nd.normal(0, 1, (8, 3))",
         "mx.nd.uniform(shape=(8, 3))",
         "mx.nd.random.randn(8, 3)",
+        "mx.random.randn(8, 3)",
         "mx.ndarray.randint(0, 9, (8, 3))",
     ):
         result = convert(made(noise))

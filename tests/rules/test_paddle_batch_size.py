@@ -107,6 +107,8 @@ def test_a_number_that_may_be_something_else_is_refused() -> None:
         "paddle.tensor.random.log_normal(0, 1, [8, 6])",
         "paddle.to_tensor(np.random.normal(0, 1, (8, 6)).astype('float32'))",
         "paddle.distribution.Normal(0.0, 1.0).sample([8, 6])",
+        "paddle.to_tensor(np.random.gamma(1, 1, (8, 6)).astype('float32'))",
+        "paddle.to_tensor(np.random.default_rng(1).laplace(size=(8, 6)).astype('float32'))",
     ],
 )
 def test_rows_that_are_drawn_as_many_as_a_batch_has_are_not_left_whole(noise: str) -> None:

@@ -62,8 +62,9 @@ def rounds(reader: Reader, loop: Loop, drawn: Values | None = None) -> Times:
     """
     ends = early_ends(reader, loop)
     count: Formula | None = None
-    if isinstance(loop.node, cst.For):
-        values = drawn if drawn is not None else reader.plan.facts.values_of(loop.node.iter)
+    goes = for_of(loop)
+    if goes is not None and not getattr(goes, "ifs", ()):
+        values = drawn if drawn is not None else reader.plan.facts.values_of(goes.iter)
         count = rounds_over_any(reader, values)
     elif isinstance(loop.node, cst.While):
         count = counted_rounds(reader, loop.node, loop)
@@ -156,13 +157,23 @@ def sliced(reader: Reader, node: cst.CSTNode, inner: Formula | None) -> Formula 
 
 def head_of(loop: Loop) -> str:
     """The first line of a loop."""
-    source = loop.module.source
-    if isinstance(loop.node, cst.For):
-        drawn = " ".join(source.code(loop.node.iter).split())
-        return shortened(f"for {' '.join(source.code(loop.node.target).split())} in {drawn}")
+    source, goes = loop.module.source, for_of(loop)
+    if goes is not None:
+        drawn = " ".join(source.code(goes.iter).split())
+        return shortened(f"for {' '.join(source.code(goes.target).split())} in {drawn}")
     if isinstance(loop.node, cst.While):
         return shortened(f"while {' '.join(source.code(loop.node.test).split())}")
     return "loop"
+
+
+def for_of(loop: Loop) -> cst.For | cst.CompFor | None:
+    """The ``for`` of a loop, or the only one of a comprehension."""
+    if isinstance(loop.node, cst.For):
+        return loop.node
+    if isinstance(loop.node, (cst.BaseSimpleComp, cst.DictComp)):
+        part = loop.node.for_in
+        return part if part.inner_for_in is None else None
+    return None
 
 
 def shortened(words: str) -> str:

@@ -42,21 +42,27 @@ NUMPY_FILLED = frozenset(
         "numpy.empty",
     }
 )  # fmt: skip
+#: The distributions of NumPy's random numbers that are drawn for a shape.
+DISTRIBUTIONS = frozenset(
+    {
+        "beta", "binomial", "chisquare", "dirichlet", "exponential", "gamma", "geometric", "gumbel",
+        "hypergeometric", "laplace", "logistic", "lognormal", "logseries", "multinomial",
+        "multivariate_normal", "negative_binomial", "normal", "pareto", "poisson", "rayleigh",
+        "standard_cauchy", "standard_exponential", "standard_gamma", "standard_normal",
+        "standard_t", "triangular", "uniform", "vonmises", "weibull",
+    }
+)  # fmt: skip
 #: NumPy's other functions that make an array of as many rows as they are told.
-NUMPY_MADE = frozenset(
-    {
-        "numpy.random.normal", "numpy.random.uniform", "numpy.random.randint", "numpy.eye",
-        "numpy.random.random", "numpy.random.permutation", "numpy.random.standard_normal",
-        "numpy.random.random_sample", "numpy.random.sample", "numpy.arange", "numpy.linspace",
-    }
-)  # fmt: skip
+NUMPY_MADE = frozenset(f"numpy.random.{name}" for name in DISTRIBUTIONS) | {
+    "numpy.random.randint", "numpy.random.random", "numpy.random.permutation",
+    "numpy.random.random_sample", "numpy.random.sample", "numpy.eye", "numpy.arange",
+    "numpy.linspace",
+}  # fmt: skip
 #: The methods of generators of random numbers and of distributions that do.
-DRAWS = frozenset(
-    {
-        "sample", "rsample", "rand", "randn", "randint", "random", "random_sample", "normal",
-        "uniform", "standard_normal", "integers", "permutation",
-    }
-)  # fmt: skip
+DRAWS = DISTRIBUTIONS | {
+    "sample", "rsample", "rand", "randn", "randint", "random", "random_sample", "integers",
+    "permutation",
+}  # fmt: skip
 #: NumPy's functions that make rows that are all the same.
 NUMPY_ALIKE = frozenset({"numpy.ones", "numpy.zeros", "numpy.full", "numpy.empty"})
 #: NumPy's functions that make one row of each element of a list.

@@ -28,7 +28,7 @@ SHAPED_METHODS = frozenset({"begin_state", "reshape", "bind", "simple_bind"})
 #: Functions that take the lengths of the axes one by one.
 BY_AXIS = frozenset(
     {"numpy.random.rand", "numpy.random.randn", "mxnet.nd.random.randn", "mxnet.np.random.rand",
-     "mxnet.np.random.randn"}
+     "mxnet.np.random.randn", "mxnet.random.randn"}
 )  # fmt: skip
 #: How many arguments stand before the shape of random numbers, other than two.
 BEFORE_SHAPE = {

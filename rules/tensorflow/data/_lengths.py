@@ -43,7 +43,7 @@ def length(reader: Reader, values: Values, node: cst.CSTNode | None) -> Formula:
 
 def first_of(node: cst.CSTNode | None) -> cst.CSTNode | None:
     """The first of several expressions, of which all have as many samples."""
-    while isinstance(node, (cst.Tuple, cst.List)) and node.elements:
+    while isinstance(node, (cst.Tuple, cst.List, cst.Dict)) and node.elements:
         node = node.elements[0].value
     return node
 
