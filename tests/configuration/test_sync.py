@@ -170,3 +170,18 @@ class TestCheck:
         run = project("src/train.py", "--check")
         assert run.status == 1
         assert "disttranspile sync" in run.errors
+
+    def test_a_pair_that_launch_files_start_is_up_to_date_as_sync_writes_it(
+        self, project: Callable[..., Any]
+    ) -> None:
+        Path("disttranspile.toml").write_text(
+            f'{PAIR}launch = {{ targets = ["slurm"], nodes = 3 }}\n'
+        )
+        project("sync")
+        written = Path("src/train_dist.py").read_bytes()
+        assert b"check_launch()" in written
+        run = project("src/train.py", "--check")
+        assert (run.status, "its conversion is" in run.errors) == (0, True)
+        assert project("src/train.py", "-o", "src/train_dist.py").status == 0
+        assert project("sync", "--check").status == 0
+        assert b"check_launch()" not in project("src/train.py").output

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, get_args
 
 import click
@@ -58,6 +58,11 @@ def launch_targets(
 COMPLETE = frozenset({"torchrun"})
 
 
+def checks_launch(targets: Iterable[str]) -> bool:
+    """Whether an output that is launched so counts its processes itself."""
+    return any(target not in COMPLETE for target in targets)
+
+
 def options_of(choices: dict[str, Any]) -> Options:
     """The options of the conversion that were chosen."""
     return Options(
@@ -83,7 +88,7 @@ def options_of(choices: dict[str, Any]) -> Options:
         slice_var_up=choices["slice_var_up"],
         split_method=choices["split_method"],
         distributed_embedding=choices["distributed_embedding"],
-        check_launch=any(target not in COMPLETE for target in choices["launch"]),
+        check_launch=checks_launch(choices["launch"]),
         helpers=choices["helpers"],
         leave=choices["leave"],
         allow_partial=choices["allow_partial"],

@@ -79,6 +79,12 @@ class Settings:
             return None
         return self.file.folder / str(self.file.table["cache-dir"])
 
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """What the output is launched with, which files for it are kept up to date beside it."""
+        said = self.launch.get("targets")
+        return () if said is None else _texts(said.value)
+
 
 class Project:
     """The configuration of the scripts of one run.

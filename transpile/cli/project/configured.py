@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from transpile.cli.choices import options_of, with_place_of_helpers
+from transpile.cli.choices import checks_launch, options_of, with_place_of_helpers
 from transpile.cli.framework_option import framework_check
 from transpile.cli.inputs import Input
 from transpile.cli.job import Mode, Task
@@ -102,6 +102,8 @@ class Configured:
         options = with_place_of_helpers(
             choices.options, mode, in_folder=self._is_in_folder(settings, mode, output)
         )
+        if self._is_launched(settings, mode, output or target):
+            options = replace(options, check_launch=True)
         return Task(script, target, options, choices.check_framework, settings)
 
     def _is_in_folder(self, settings: Settings, mode: Mode, output: str) -> bool:
@@ -111,6 +113,15 @@ class Configured:
             return bool(named) and is_folder(named)
         paired = settings.output.value if settings.output is not None else None
         return isinstance(paired, Path) and paired.is_dir()
+
+    @staticmethod
+    def _is_launched(settings: Settings, mode: Mode, target: str) -> bool:
+        """Whether the output is that of a pair which launch files start, as sync writes it."""
+        if settings.output is None or not checks_launch(settings.targets):
+            return False
+        if mode is Mode.WRITE:
+            return bool(os.path.abspath(target) == os.path.abspath(settings.output.value))
+        return mode.is_preview
 
     def accepted(self, scripts: Sequence[Input]) -> Accepted:
         """What the run accepts of what it finds."""
