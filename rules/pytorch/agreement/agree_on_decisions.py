@@ -46,6 +46,7 @@ from transpile.plan.model import Plan
 from transpile.quantity.asking import Kind, analysis
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.agreement._amounts import amounts, counts_samples
+from transpile.rules.pytorch.agreement._called_back import called_back
 from transpile.rules.pytorch.agreement._decisions import (
     Agreement,
     Decision,
@@ -254,6 +255,11 @@ def numbers(plan: Plan, divergence: Divergence) -> Iterator[Answer]:
         if why:
             seen.add(id(node))
             yield Ruling.refuse("PT712", (event.module, node), f"{matter} {why}", NUMBER_ADVICE)
+    for module, node, matter in called_back(plan, divergence.reductions):
+        if id(node) not in seen:
+            seen.add(id(node))
+            why = f"{matter} depends on {Cause.BATCH.value}"
+            yield Ruling.refuse("PT712", (module, node), why, NUMBER_ADVICE)
 
 
 def of_a_share(plan: Plan, divergence: Divergence, event: Event, node: cst.BaseExpression) -> str:

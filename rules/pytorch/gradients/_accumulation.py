@@ -9,12 +9,14 @@ import libcst as cst
 from transpile.facts.events import Branch, Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import External, Opaque
-from transpile.facts.walk import children, descendants
+from transpile.facts.walk import descendants
 from transpile.plan.flow.places import (
     Statement,
     index_in,
     statement_in,
 )
+from transpile.plan.graph import method_calls, origin
+from transpile.plan.hooks.gradient_reads import first_read
 from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.models.averaging import GRADIENT_READERS
 from transpile.plan.models.learning import training_forwards
@@ -107,7 +109,7 @@ def find_micro_step(plan: Plan, model: Model, window: Window) -> MicroStep | str
     if isinstance(region, str):
         return region
     first, last, text = region
-    reader = early_reader(plan, window, test)
+    reader = early_reader(plan, model, window, test)
     if reader:
         return f"'{reader}' looks at gradients between the steps"
     condition = find_condition(plan, window, block, test, first)
@@ -181,7 +183,7 @@ def always(node: cst.CSTNode, wanted: list[cst.CSTNode]) -> bool:
     return False
 
 
-def early_reader(plan: Plan, window: Window, test: cst.If) -> str:
+def early_reader(plan: Plan, model: Model, window: Window, test: cst.If) -> str:
     """What looks at gradients in the loop, but not where the optimizer steps."""
     for event in plan.facts.calls:
         if not is_in(event, window.loop) or under(event, test):
@@ -189,14 +191,28 @@ def early_reader(plan: Plan, window: Window, test: cst.If) -> str:
         for callee in event.callee:
             if isinstance(callee, (External, Opaque)):
                 word = callee.name.rpartition(".")[2]
-                if word in GRADIENT_READERS:
+                if word in GRADIENT_READERS or is_given(plan, model, event, callee):
                     return word
-    stack = list(children(window.loop.node))
-    while stack:
-        node = stack.pop()
-        if node is test:
-            continue
-        if isinstance(node, cst.Attribute) and node.attr.value == "grad":
-            return ".grad"
-        stack.extend(children(node))
-    return ""
+    stepping = {id(node) for node in descendants(test.body)}
+    between = {id(node) for node in descendants(window.loop.node)} - stepping
+    found = first_read(
+        plan,
+        lambda node: id(node) in between,
+        lambda event: is_in(event, window.loop) and not under(event, test),
+    )
+    return ".grad" if found is not None else ""
+
+
+def is_given(plan: Plan, model: Model, event: Event, callee: External | Opaque) -> bool:
+    """Whether another library than the framework is given the model or its parameters."""
+    if not isinstance(callee, External) or callee.name.startswith(("torch.", "builtins.")):
+        return False
+    given = (value for item in event.arguments.items for value in item.values)
+    return any(
+        origin(value) is model.value
+        or any(
+            name in plan.table.parameter_methods and model.value in map(origin, receiver)
+            for name, receiver in method_calls(value)
+        )
+        for value in given
+    )

@@ -34,6 +34,9 @@ WITHOUT_PARAMETERS = (
     "Fold", "Softsign", "CELU", "Mish", "Threshold", "Cosine", "Pairwise", "Unflatten", "Shuffle",
 )  # fmt: skip
 
+#: Layers that leave those of their parameters out that the targets of a batch do not ask for.
+ASKED_BY_TARGETS = frozenset({"torch.nn.AdaptiveLogSoftmaxWithLoss"})
+
 #: What gives whole models.
 MODELS_OF_LIBRARIES = (
     "torchvision.models.",
@@ -56,6 +59,8 @@ def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     if checkpoints_reentrantly(plan):
         return False
     if frozen_behind_wrap(plan, model):
+        return True
+    if any(not ASKED_BY_TARGETS.isdisjoint(called_names(one)) for one in walk_parts(model.value)):
         return True
     if not isinstance(model.value, Instance):
         layers = [value for value in walk_parts(model.value) if has_parameters(value)]
