@@ -29,6 +29,10 @@ class Progress:
     def factor(self, _):
         return 1.0 / (1 + self.hits / 10)
 
+    @property
+    def part(self):
+        return self.hits / 64
+
 
 class Counting(LRScheduler):
     def __init__(self, optimizer):
@@ -85,6 +89,21 @@ BY_SHARES = {
         'parametrize.register_parametrization(net, "weight", Scale())',
         'state["seen"] = loss.item()',
     ),
+    "property": (
+        "sched = LambdaLR(opt, lambda _: 1.2 - progress.part)",
+        "progress.hits += (out.argmax(1) == yb).sum().item(); sched.step()",
+    ),
+    "method called": (
+        "sched = LambdaLR(opt, lambda _: 1.2 - progress.factor(0))",
+        "progress.hits += (out.argmax(1) == yb).sum().item(); sched.step()",
+    ),
+    "layer": ("drop = nn.Dropout(0.1)", "drop.p = 0.1 * loss.item()"),
+    "in place": ("", "torch._foreach_mul_([p.data for p in net.parameters()], 1 - loss.item())"),
+    "initialised": ("", "nn.init.constant_(net.bias, loss.item())"),
+    "vector": (
+        "flat = nn.utils.parameters_to_vector(net.parameters()).detach()",
+        "nn.utils.vector_to_parameters(flat * loss.item(), net.parameters())",
+    ),
     "gradient hook": (
         'net.weight.register_hook(lambda g: g * state["seen"])',
         'state["seen"] = loss.item()',
@@ -98,6 +117,8 @@ EQUAL = {
         'sched = LambdaLR(opt, lambda _: 0.9 ** state["epoch"])',
         'state["seen"] += len(xb); sched.step()',
     ),
+    "layer": ("drop = nn.Dropout(0.1)", "drop.p = 0.1 * epoch"),
+    "in place": ("", "torch._foreach_mul_([p.data for p in net.parameters()], 0.99)"),
     "factor": ("net.weight.register_hook(lambda g: g * 0.5)", "pass"),
 }
 

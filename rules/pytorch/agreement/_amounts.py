@@ -8,7 +8,7 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.values import External, Opaque, Value, Values
-from transpile.plan.graph import behind, walk_back
+from transpile.plan.graph import behind, called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.models.noise import changes, models_of
 from transpile.quantity.asking import Kind, Quantity, quantity
@@ -16,6 +16,7 @@ from transpile.rules.pytorch.agreement._decisions import sources
 from transpile.rules.pytorch.agreement._divergence import Divergence
 from transpile.rules.pytorch.agreement._steps import in_groups
 
+CHANGED = "how parameters or gradients are changed"
 #: Functions that cut gradients, with the parameter that says where.
 CLIPPING = {
     "torch.nn.utils.clip_grad_norm_": "max_norm",
@@ -24,6 +25,13 @@ CLIPPING = {
     "torch.nn.utils.clip_grad.clip_grad_norm_": "max_norm",
     "torch.nn.utils.clip_grad.clip_grad_value_": "clip_value",
 }
+#: Functions that put what they are given first into parameters.
+PUTTING = frozenset(
+    {
+        "torch.nn.utils.vector_to_parameters",
+        "torch.nn.utils.convert_parameters.vector_to_parameters",
+    }
+)
 #: A place, what stands there, and what depends on it.
 Amount = tuple[Event, cst.BaseExpression, str]
 
@@ -38,13 +46,35 @@ def amounts(plan: Plan) -> Iterator[Amount]:
             limit = event.arguments.get(CLIPPING[name], 1) if name in CLIPPING else None
             if limit is not None and isinstance(limit.node, cst.BaseExpression):
                 yield event, limit.node, "where gradients are cut"
+            if name in PUTTING:
+                for node in put(event)[:1]:
+                    yield event, node, CHANGED
             if sets_options(plan, callee) and isinstance(event.node, cst.Call):
                 for arg in event.node.args:
                     yield event, arg.value, "what the optimizer is set to"
         for changed, _, _ in changes(plan, event):
             if any(True for _ in models_of(plan, changed)):
                 for node in put(event):
-                    yield event, node, "how parameters or gradients are changed"
+                    yield event, node, CHANGED
+        if sets_layer(plan, event):
+            for node in put(event):
+                yield event, node, "what a layer is set to"
+
+
+def sets_layer(plan: Plan, event: Event) -> bool:
+    """Whether an event sets an attribute of a library's layer, such as how much it drops.
+
+    Of losses, what they are set to is followed into what they give.
+    """
+    return event.kind == "store" and any(
+        isinstance(value, Opaque)
+        and value.kind == "call"
+        and any(
+            name.startswith(plan.table.layer_packages) and not name.endswith("Loss")
+            for name in called_names(value)
+        )
+        for value in event.callee
+    )
 
 
 def sets_options(plan: Plan, callee: object) -> bool:

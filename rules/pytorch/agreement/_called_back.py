@@ -81,12 +81,13 @@ def is_of_share(plan: Plan, reduced: Reduced, value: Value) -> bool:
 
 def read(plan: Plan, function: Function, node: cst.CSTNode) -> Iterator[Value]:
     """What an expression of a function may read, whenever it runs."""
-    local = assigned_in(function)
-    pending, seen = [node], {id(node)}
+    pending, seen = [(node, function)], {id(node)}
     while pending:
-        part = pending.pop()
+        part, function = pending.pop()
+        local = assigned_in(function)
         held = list(plan.facts.values_of(part))
         inner = list(part.children)
+        called = plan.facts.values_of(part.func) if isinstance(part, cst.Call) else ()
         if isinstance(part, cst.Subscript) and (key := key_of(part)) is not None:
             held += kept_under(plan.facts.values_of(part.value), key)
             inner = []
@@ -94,6 +95,8 @@ def read(plan: Plan, function: Function, node: cst.CSTNode) -> Iterator[Value]:
             for base in plan.facts.values_of(part.value):
                 if isinstance(base, Instance):
                     held += base.attributes.get(part.attr.value, ())
+                    # A property is a method that is called.
+                    called = (*called, *methods(base.cls, part.attr.value))
             inner = [] if isinstance(part.value, cst.Name) else inner
         elif isinstance(part, cst.Name) and part.value in local:
             inner += local[part.value]
@@ -101,9 +104,11 @@ def read(plan: Plan, function: Function, node: cst.CSTNode) -> Iterator[Value]:
             held += named(function.closure, part.value)
         for value in held:
             yield from value.every() if isinstance(value, (Mapping, Sequence)) else (value,)
-        new = [one for one in inner if id(one) not in seen]
-        seen.update(map(id, new))
-        pending.extend(new)
+        new = [(one, function) for one in inner]
+        for callee in filter(None, map(code_of, called)):
+            new += [(one, callee) for one in given_or_put(callee)]
+        pending.extend(one for one in new if id(one[0]) not in seen)
+        seen.update(id(one) for one, _ in new)
 
 
 def assigned_in(function: Function) -> dict[str, list[cst.CSTNode]]:

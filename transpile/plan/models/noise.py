@@ -7,7 +7,15 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Event, Loop
-from transpile.facts.values import External, Function, Opaque, Value, Values, only_constant
+from transpile.facts.values import (
+    External,
+    Function,
+    Opaque,
+    Sequence,
+    Value,
+    Values,
+    only_constant,
+)
 from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, method_calls, origins, walk_back
 from transpile.plan.model import Model, Plan
@@ -134,10 +142,30 @@ def changes(plan: Plan, event: Event) -> Iterator[tuple[Values, Values, bool]]:
                     yield callee.operands[0], given, (
                         callee.name in plan.table.filling_methods and not generator
                     )
+            elif writes_in_place(plan, callee) and event.arguments.items:
+                first, *others = event.arguments.items
+                by = tuple(value for item in others for value in item.values)
+                yield held_by(first.values), by, False
     elif event.kind == "store" and (event.name in ("grad", "data") or puts_into_tensor(event)):
         yield event.callee, event.result, False
     elif event.kind == "operate":
         yield event.callee, event.result, False
+
+
+def writes_in_place(plan: Plan, callee: Value) -> bool:
+    """Whether a function of the framework changes what it is given first."""
+    if not isinstance(callee, External):
+        return False
+    return callee.name.partition(".")[0] in plan.table.packages and callee.name.endswith("_")
+
+
+def held_by(values: Values) -> Values:
+    """Values, and what lists among them hold."""
+    return tuple(
+        one
+        for value in values
+        for one in (value.every() if isinstance(value, Sequence) else (value,))
+    )
 
 
 def is_view(value: Value) -> bool:
