@@ -585,7 +585,7 @@ REPORTED = {
     "a file that is changed": ({"epoch": "f = open('a.txt', 'r+')"}, "PT522", "every process"),
     "a question": ({"epoch": "input('?')"}, "PT514", "waits for a person"),
     "a window": (
-        {"top": "import matplotlib.pyplot as plt", "end": "plt.show()"},
+        {"top": "import matplotlib.pyplot as plt", "epoch": "plt.show()"},
         "PT514",
         "waits for a person",
     ),
@@ -633,6 +633,14 @@ def test_what_has_no_place_is_reported(name: str) -> None:
     parts, code, words = REPORTED[name]
     found = findings(script(**parts), code)
     assert [level for level, _, message in found if words in message] == [Level.WARNING]
+
+
+def test_windows_behind_the_training_are_rank_0s() -> None:
+    top = "import matplotlib.pyplot as plt"
+    shown = script(top=top, end="plt.plot([1])\nplt.show()\nprint('done')")
+    assert [level for level, _, _ in findings(shown, "PT514")] == [Level.NOTE]
+    before = script(top=top, end="plt.show()\nmodel(torch.ones(1, 4))")
+    assert [level for level, _, _ in findings(before, "PT514")] == [Level.WARNING]
 
 
 # Other modules of the project.

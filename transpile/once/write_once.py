@@ -32,6 +32,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from transpile.facts.events import Event
+from transpile.facts.values import External, Opaque
 from transpile.layout import guard
 from transpile.layout.calls import LINE_LENGTH
 from transpile.layout.lines import statement_indentation
@@ -46,11 +48,13 @@ from transpile.once.shared import (
 )
 from transpile.plan.effects.effects import Effect, Kind
 from transpile.plan.effects.treatment import NEEDING, Run, Statement, statements_of
+from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.text.changes import Edit, Insert, Move
 from transpile.text.span import Span
 
+OPEN = "builtins.open"
 #: What the findings say, by their numbers.
 CODES = {
     "511": "writes once per job",
@@ -136,7 +140,14 @@ def waiting(plan: Plan, effects: object) -> Iterator[Remark]:
     """Calls that stop for a person."""
     for effect in effects:  # type: ignore[attr-defined]
         assert isinstance(effect, Effect)
-        if effect.kind in (Kind.ASK, Kind.SHOW):
+        if effect.kind is Kind.SHOW and is_last(plan, effect):
+            yield Remark.note(
+                f"{plan.table.prefix}514",
+                effect,
+                f"{effect.word} opens windows on rank 0 alone, behind the training: the job ends "
+                "when they are closed",
+            )
+        elif effect.kind in (Kind.ASK, Kind.SHOW):
             yield Remark.warn(
                 f"{plan.table.prefix}514",
                 effect,
@@ -144,6 +155,24 @@ def waiting(plan: Plan, effects: object) -> Iterator[Remark]:
                 "of their own cannot do",
                 "take it out, or read what it asks for from the command line",
             )
+
+
+def is_last(plan: Plan, effect: Effect) -> bool:
+    """Whether nothing that processes may do together follows what one of them waits in."""
+    training = {id(loop.node) for one in plan.backwards for loop in one.event.loops()}
+    if any(id(loop.node) in training for event in effect.events for loop in event.loops()):
+        return False
+    last = max(event.order for event in effect.events)
+    later = (one for one in plan.facts.events if one.order > last and not one.detached)
+    return not any(of_framework(plan, event) for event in later)
+
+
+def of_framework(plan: Plan, event: Event) -> bool:
+    """Whether the framework has a part in what happens, or a file is opened."""
+    made_of = walk_back(event.callee, lambda one: isinstance(one, Opaque))
+    names = {name for value in made_of for name in called_names(value)}
+    names |= {value.name for value in made_of if isinstance(value, External)}
+    return any(name.partition(".")[0] in plan.table.packages or name == OPEN for name in names)
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
