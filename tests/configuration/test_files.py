@@ -80,6 +80,13 @@ def test_of_several_outputs_of_a_script_the_one_that_is_written_counts(
     [
         ("batchsize = 1", "disttranspile.toml:  batchsize: there is no such key; did you mean b"),
         ("batch-size = 'x'", "batch-size: it is one of global, per-device"),
+        ("jobs = 0", "jobs: expected int >= 1"),
+        ("output-format = 'xml'", "output-format: it is one of text, json, sarif"),
+        ("no-gitignore = true", "no-gitignore: there is no such key; did you mean respect-gitig"),
+        (
+            "[[script]]\nsource='a.py'\nquiet=true",
+            "no. 1 quiet: it holds for a whole run, and stands above the tables of scripts",
+        ),
         ("timeout = 0", "timeout: expected int >= 1"),
         ("target-python = 3.10", "target-python: expected str, got float"),
         ("target-python = '2.7'", "target-python: '2.7' is no version of Python"),
@@ -138,7 +145,8 @@ def test_what_a_configuration_cannot_hold(
 
 def test_every_option_of_a_conversion_is_a_key(command: Callable[..., Any]) -> None:
     from transpile.cli.commands.convert import command as conversion
-    from transpile.cli.project.settings import OF_ONE_RUN, conversion_options
+    from transpile.cli.project.settings import OF_ONE_RUN, conversion_options, run_options
+    from transpile.configuration.settings import RUN_CHOICES, RUN_OPTIONS
 
     offered = {
         option.removeprefix("--")
@@ -146,7 +154,11 @@ def test_every_option_of_a_conversion_is_a_key(command: Callable[..., Any]) -> N
         for option in parameter.opts
         if option.startswith("--")
     }
-    assert {*conversion_options()} == offered - OF_ONE_RUN
+    keys = {*conversion_options(), *RUN_OPTIONS}
+    assert keys == offered - OF_ONE_RUN
+    assert {*run_options()} == {*RUN_CHOICES}
+    shown = command("config", "train.py").output.decode()
+    assert keys <= {line.split()[0] for line in shown.splitlines()}
     lines = []
     for key, option in conversion_options().items():
         if isinstance(option.default, (str, bool)):

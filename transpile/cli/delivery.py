@@ -121,7 +121,7 @@ class Delivery:
             return
         from transpile.report.numbers import render
 
-        aside = self.job.output_format != "text" or self.job.mode is Mode.DIFF
+        aside = self.job.output_format != "text" or self.job.mode in (Mode.DIFF, Mode.PRINT)
         stream = sys.stderr if aside and self.job.mode is not Mode.NUMBERS else sys.stdout
         width = None
         if stream is not None and stream.isatty():

@@ -65,9 +65,23 @@ def framework_check(context: click.Context) -> Callable[[str], None]:
     return check
 
 
+def check_choice(context: click.Context) -> None:
+    """Make sure that the framework of a command line has rules, and the options that are given."""
+    framework = context.params["framework"]
+    if framework != "auto":
+        framework_check(context)(framework)
+        from transpile import catalog
+
+        if framework not in catalog.frameworks():
+            raise click.UsageError(f"There are no rules for {framework} yet.")
+
+
 def _is_chosen(context: click.Context, option: click.Option) -> bool:
-    """Whether an option was given; one that a configuration leaves at its default was not."""
+    """Whether an option was given; one left at its default, or taken back, was not."""
     source = context.get_parameter_source(option.name or "")
+    value = context.params.get(option.name or "")
     if source is ParameterSource.DEFAULT_MAP:
-        return bool(context.params.get(option.name or "") != option.default)
+        return bool(value != option.default)
+    if value is False and option.default is False:
+        return False
     return source is not ParameterSource.DEFAULT

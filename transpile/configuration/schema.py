@@ -45,6 +45,7 @@ class ConfigurationError(Exception):
 def check(
     table: Mapping[str, Any],
     options: Sequence[OptionKey],
+    run: Sequence[OptionKey],
     launch: Sequence[OptionKey],
     name: str,
 ) -> None:
@@ -53,20 +54,23 @@ def check(
     Args:
         table: as it was read.
         options: the keys that are options of the conversion.
+        run: those that are options of a whole run.
         launch: those that describe a job.
         name: how messages call the table.
 
     Raises:
         ConfigurationError: it does not.
     """
-    model = _model(options, launch)
+    model = _model(options, run, launch)
     try:
         msgspec.convert(table, model)
     except msgspec.ValidationError as error:
-        raise ConfigurationError(_message(str(error), options, launch, name)) from error
+        raise ConfigurationError(_message(str(error), options, run, launch, name)) from error
 
 
-def _model(options: Sequence[OptionKey], launch: Sequence[OptionKey]) -> type[msgspec.Struct]:
+def _model(
+    options: Sequence[OptionKey], run: Sequence[OptionKey], launch: Sequence[OptionKey]
+) -> type[msgspec.Struct]:
     job = _struct("Launch", [*_fields(launch), ("targets", _Texts), ("script-arguments", _Texts)])
     role = _struct("Role", [], required=[("samples", Literal["apart"])])
     own = _fields(options)
@@ -75,6 +79,7 @@ def _model(options: Sequence[OptionKey], launch: Sequence[OptionKey]) -> type[ms
         "Configuration",
         [
             *own,
+            *_fields(run),
             ("select", list[str]),
             ("ignore", list[str]),
             ("exclude", list[str]),
@@ -125,7 +130,11 @@ def _type_of(option: OptionKey) -> Any:
 
 
 def _message(
-    text: str, options: Sequence[OptionKey], launch: Sequence[OptionKey], name: str
+    text: str,
+    options: Sequence[OptionKey],
+    run: Sequence[OptionKey],
+    launch: Sequence[OptionKey],
+    name: str,
 ) -> str:
     unknown = _UNKNOWN.search(text)
     if unknown is not None:
@@ -133,6 +142,8 @@ def _message(
         near = get_close_matches(unknown["key"], _keys(table, options, launch), 1)
         hint = f"; did you mean {near[0]}?" if near else "."
         called = " ".join(filter(None, (_called(table, name), unknown["key"])))
+        if table.startswith("script") and unknown["key"] in RUN_KEYS:
+            return f"{called}: it holds for a whole run, and stands above the tables of scripts."
         return f"{called}: there is no such key{hint}"
     placed = _PLACE.match(text)
     if placed is None:
@@ -145,7 +156,7 @@ def _message(
         table, key = f"{table}.{key}[{item}", ""
     called = " ".join(filter(None, (_called(table.lstrip("."), name), key)))
     reason = placed["reason"].removeprefix("Object ")
-    known = {option.name: option for option in (*options, *launch)}.get(key)
+    known = {option.name: option for option in (*options, *run, *launch)}.get(key)
     if known is not None and known.kind == "choice" and not known.several:
         reason = f"it is one of {', '.join(known.choices)}"
     if key == "launch":

@@ -11,11 +11,19 @@ from transpile.configuration.files import File, nearest, read
 from transpile.configuration.patterns import below, is_pattern, matches, wrong_pattern
 from transpile.records import dataclass, field
 
+#: The keys about a whole run that the command takes as they are, with what holds without them.
+RUN_CHOICES: Mapping[str, Any] = {
+    "output-format": "text",
+    "quiet": False,
+    "annotate": False,
+    "force-exclude": False,
+    "respect-gitignore": True,
+    "jobs": None,
+}
+#: All keys about a whole run.
+RUN_OPTIONS = ("select", "ignore", "exclude", "baseline", "cache-dir", *RUN_CHOICES)
 #: The keys that are no option of the conversion.
-RUN_KEYS = (
-    *("select", "ignore", "exclude", "baseline", "cache-dir"),
-    *("roles", "launch", "script"),
-)
+RUN_KEYS = (*RUN_OPTIONS, "roles", "launch", "script")
 SCRIPT_KEYS = ("source", "output", "launch")
 
 
@@ -54,6 +62,7 @@ class Settings:
         file: where it is said; None where nothing is.
         options: those of the conversion, by their keys.
         launch: the choices about a job, by their keys.
+        run: those about a whole run, by their keys.
         select: the codes of the findings that count; empty for all.
         ignore: those that do not.
         roles: names of in-house code to the known names that they stand for.
@@ -65,6 +74,7 @@ class Settings:
     file: File | None = None
     options: Mapping[str, Said] = field(default_factory=dict)
     launch: Mapping[str, Said] = field(default_factory=dict)
+    run: Mapping[str, Said] = field(default_factory=dict)
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     roles: Mapping[str, str] = field(default_factory=dict)
@@ -145,6 +155,7 @@ def settings_in(file: File, script: str, output: str | None = None) -> Settings:
         file,
         options,
         launch,
+        {key: Said(file.table[key], name) for key in RUN_OPTIONS if key in file.table},
         tuple(file.table.get("select", ())),
         tuple(file.table.get("ignore", ())),
         *roles_in(file),

@@ -17,7 +17,7 @@ from transpile.cli.kept_results import audited, recalled_audit
 from transpile.cli.parallel import each_of
 from transpile.cli.project.accepted import Accepted, accepted_of, lines_of
 from transpile.cli.project.options import complete_files, findings_options
-from transpile.cli.project.settings import ProjectSettings, leaves_out
+from transpile.cli.project.settings import ProjectSettings, leaves_out, of_run
 from transpile.cli.tasks import expand, gate_of_frameworks
 from transpile.cli.terminal import Progress, put, tell
 from transpile.configuration.settings import Settings
@@ -52,39 +52,36 @@ Exit status:
 @click.option(
     "--framework",
     type=click.Choice(framework_names()),
-    default="auto",
-    show_default=True,
-    help="What the script trains with.",
+    help="What the script trains with.  [default: auto]",
 )
 @click.option(
     "--format",
     "--output-format",
     "output_format",
     type=click.Choice(FORMATS),
-    default="text",
-    show_default=True,
-    help="Form of the findings.",
+    help="Form of the findings.  [default: text]",
 )
 @click.option("--fix", is_flag=True, help="Make the changes that are mechanical, and look again.")
 @findings_options
-def command(
-    files: tuple[str, ...], framework: str, output_format: str, fix: bool, **choices: Any
-) -> int:
+def command(files: tuple[str, ...], framework: str | None, fix: bool, **choices: Any) -> int:
     """Look for hangs and divergence in distributed training scripts.
 
     FILE is a script, converted or distributed by hand, a folder that is searched for such scripts,
     or - for standard input. It is followed as several processes of one job; no code of it runs.
     Modules of the project that it imports are looked at with it.
     """
+    settings = ProjectSettings.of_command(choices).of_first(files[0])
+    output_format = of_run(choices, "output-format", settings)
+    quiet = of_run(choices, "quiet", settings)
     reports = _look(files, framework, output_format, choices, is_last=not fix)
     if fix:
         from transpile.cli.fixing import fix_all
 
         tell(fix_all(finding for report in reports for finding in report.findings))
         reports = _look(files, framework, output_format, choices, is_last=True)
-    if choices["quiet"]:
+    if quiet:
         reports = [replace(one, findings=_without_notes(one)) for one in reports]
-    put(_rendered(reports, output_format, quiet=choices["quiet"]).encode())
+    put(_rendered(reports, output_format, quiet=quiet).encode())
     return max((_status(report) for report in reports), default=0)
 
 
@@ -106,7 +103,7 @@ def _rendered(reports: list[FileReport], output_format: str, *, quiet: bool) -> 
 
 def _look(
     files: tuple[str, ...],
-    framework: str,
+    framework: str | None,
     output_format: str,
     choices: dict[str, Any],
     *,
@@ -116,25 +113,25 @@ def _look(
 
     Args:
         files: as the command line has them.
-        framework: what the scripts train with.
+        framework: what the scripts train with; None for what is configured.
         output_format: the form of the findings.
         choices: the options about findings.
         is_last: it is not done again, so that what is accepted may be written.
     """
-    chosen = Options(framework=framework)
     reports: list[FileReport] = []
     seen: set[Finding] = set()
     project = ProjectSettings.of_command(choices)
-    accepted = accepted_of(choices, project.of(files[0]))
+    first = project.of_first(files[0])
+    accepted = accepted_of(choices, first)
     asked: list[tuple[Input, Options]] = []
-    for script in _scripts(files, choices):
+    for script in _scripts(files, choices, project):
         settings = project.of(script.path)
         if not leaves_out(choices, script, settings):
-            asked.append((script, replace(chosen, roles=tuple(sorted(settings.roles.items())))))
-    kept = kept_by(choices, project.of(files[0]).cache_folder)
+            asked.append((script, _options(framework, settings)))
+    kept = kept_by(choices, first.cache_folder)
     known = [_known(kept, one) for one in asked]
     missing = [one for one, found in zip(asked, known, strict=True) if found is None]
-    answers = each_of(partial(_audit, kept), missing, jobs=choices["jobs"])
+    answers = each_of(partial(_audit, kept), missing, jobs=of_run(choices, "jobs", first))
     progress = Progress(len(asked), "auditing")
     try:
         for (script, _), recalled in zip(asked, known, strict=True):
@@ -160,6 +157,15 @@ def _look(
     return reports
 
 
+def _options(framework: str | None, settings: Settings) -> Options:
+    """What an audit knows of a script: what it trains with, and in-house code that it calls."""
+    said = settings.options.get("framework")
+    return Options(
+        framework=framework or (said.value if said is not None else "auto"),
+        roles=tuple(sorted(settings.roles.items())),
+    )
+
+
 def _sort(report: FileReport, settings: Settings, accepted: Accepted) -> FileReport:
     """Put apart what the project has accepted."""
     complete = () if any(one.code in _NOT_FOLLOWED for one in report.findings) else ("AU",)
@@ -170,7 +176,9 @@ def _without_notes(report: FileReport) -> tuple[Finding, ...]:
     return tuple(finding for finding in report.findings if finding.level > Level.NOTE)
 
 
-def _scripts(files: tuple[str, ...], choices: dict[str, Any]) -> Iterator[Input]:
+def _scripts(
+    files: tuple[str, ...], choices: dict[str, Any], project: ProjectSettings
+) -> Iterator[Input]:
     """Yield the inputs, and of folders the scripts below them that may train.
 
     Where many files are named, as by a hook, those that name no framework are not parsed.
@@ -178,7 +186,8 @@ def _scripts(files: tuple[str, ...], choices: dict[str, Any]) -> Iterator[Input]
     gate = gate_of_frameworks()
     for name in files:
         if os.path.isdir(name):
-            yield from expand(Input(name), gate, respect_gitignore=not choices["no_gitignore"])
+            respects = of_run(choices, "respect-gitignore", project.of_first(name))
+            yield from expand(Input(name), gate, respect_gitignore=respects)
         elif len(files) < _MANY or not os.path.isfile(name) or gate.lets_through(name):
             yield Input(name)
 

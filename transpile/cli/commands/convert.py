@@ -16,7 +16,7 @@ from transpile.cli.choices import (
     python_version,
 )
 from transpile.cli.conversion import run
-from transpile.cli.framework_option import FrameworkOption, framework_check, framework_names
+from transpile.cli.framework_option import FrameworkOption, check_choice, framework_names
 from transpile.cli.inputs import Input
 from transpile.cli.interrupted import undo_interrupted
 from transpile.cli.job import Job, Mode
@@ -80,10 +80,18 @@ Exit status:
 @click.option("-o", "--output", metavar="FILE|DIR/", help="Write there. A folder ends in a slash.")
 @click.option("--in-place", is_flag=True, help="Overwrite the input.")
 @click.option("--diff", is_flag=True, help="Print what would change, and what could not be.")
-@click.option("--annotate", is_flag=True, help="With --diff: say which rules ask for each hunk.")
+@click.option(
+    "--annotate/--no-annotate",
+    default=None,
+    help="With --diff: say which rules ask for each hunk.",
+)
 @click.option("--check", is_flag=True, help="Write nothing; the exit status tells.")
 @click.option("--plan", is_flag=True, help="Print what the script is made of, as JSON.")
-@click.option("--allow-partial", is_flag=True, help="Convert the rest in spite of errors.")
+@click.option(
+    "--allow-partial/--no-allow-partial",
+    default=False,
+    help="Convert the rest in spite of errors.",
+)
 @click.option("--force", is_flag=True, help="Overwrite an output that holds something else.")
 @click.option(
     "--framework",
@@ -142,10 +150,10 @@ Exit status:
     help="How processes communicate; auto goes by where the models are.",
 )
 @click.option(
-    "--script-args",
+    "--script-args/--no-script-args",
     cls=FrameworkOption,
     frameworks=("pytorch",),
-    is_flag=True,
+    default=False,
     help="Give the script the options --backend, --init-method, --rank and --world-size.",
 )
 @click.option(
@@ -243,10 +251,10 @@ Exit status:
     help="Which parameter server a variable goes to: RoundRobin, HashName, or your own class.",
 )
 @click.option(
-    "--distributed-embedding",
+    "--distributed-embedding/--no-distributed-embedding",
     cls=FrameworkOption,
     frameworks=("fluid",),
-    is_flag=True,
+    default=False,
     help="Keep the large embedding table on the parameter servers.",
 )
 @click.option(
@@ -328,10 +336,8 @@ Exit status:
 @click.option(
     "--output-format",
     type=click.Choice(FORMATS),
-    default="text",
-    show_default=True,
     help="Form of the findings; markdown is a page for a reviewer. Others than text go to standard "
-    "output where it is free.",
+    "output where it is free.  [default: text]",
 )
 @findings_options
 @click.version_option(__version__, prog_name="disttranspile")
@@ -349,7 +355,7 @@ def command(context: click.Context, /, **choices: Any) -> int:
     if choices["annotate"] and mode is not Mode.DIFF:
         raise click.UsageError("--annotate needs --diff.")
     launch = _launch(context, choices["launch"], mode)
-    _check_choice_of_framework(context)
+    check_choice(context)
     try:
         options_of(choices)
         targets = targets_of(scripts, mode, output)
@@ -364,22 +370,15 @@ def command(context: click.Context, /, **choices: Any) -> int:
         mode=mode,
         new_folder=output if mode is Mode.WRITE and is_folder(output) else "",
         force=choices["force"],
-        output_format=choices["output_format"],
+        output_format=configured.of_run("output-format", scripts),
         accepted=configured.accepted(scripts),
-        quiet=choices["quiet"],
-        annotate=choices["annotate"],
-        jobs=choices["jobs"],
+        quiet=configured.of_run("quiet", scripts),
+        annotate=configured.of_run("annotate", scripts),
+        jobs=configured.of_run("jobs", scripts),
         kept=configured.kept(scripts) if mode is Mode.CHECK else Kept(),
         launch=launch,
     )
     return run(job)
-
-
-def _check_choice_of_framework(context: click.Context) -> None:
-    framework = context.params["framework"]
-    if framework != "auto":
-        framework_check(context)(framework)
-        _check_rules(framework)
 
 
 def _launch(context: click.Context, names: tuple[str, ...], mode: Mode) -> LaunchRequest | None:
@@ -390,10 +389,3 @@ def _launch(context: click.Context, names: tuple[str, ...], mode: Mode) -> Launc
     from transpile.cli.launching.launch_request import LaunchRequest
 
     return LaunchRequest(context, names, context.meta[SCRIPT_ARGUMENTS])
-
-
-def _check_rules(framework: str) -> None:
-    from transpile import catalog
-
-    if framework not in catalog.frameworks():
-        raise click.UsageError(f"There are no rules for {framework} yet.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,13 @@ from transpile.cli.inputs import Input
 from transpile.cli.job import Mode, Task
 from transpile.cli.kept import Kept, kept_by
 from transpile.cli.project.accepted import Accepted, accepted_of
-from transpile.cli.project.settings import ProjectSettings, default_map, leaves_out, misfit
+from transpile.cli.project.settings import (
+    ProjectSettings,
+    default_map,
+    leaves_out,
+    misfit,
+    of_run,
+)
 from transpile.cli.targets import is_folder
 from transpile.cli.tasks import expand, gate_of_frameworks, target_in
 from transpile.configuration.settings import Settings
@@ -65,13 +71,10 @@ class Configured:
 
         Where many files are checked, as by a hook, those that name no framework are not parsed.
         """
-        respects = not self._context.params["no_gitignore"]
         tasks = [
             self.task(found, target_in(found, target, mode), mode)
             for script, target in zip(scripts, targets, strict=True)
-            for found in (
-                expand(script, respect_gitignore=respects) if mode.takes_folders else [script]
-            )
+            for found in (self._expand(script) if mode.takes_folders else [script])
         ]
         found = [task for task in tasks if task is not None]
         named = sum(not task.script.from_folder for task in found)
@@ -82,6 +85,12 @@ class Configured:
             task if _may_train(gate, task) else dataclasses.replace(task, is_idle=True)
             for task in found
         ]
+
+    def _expand(self, script: Input) -> Iterator[Input]:
+        respects = of_run(
+            self._context.params, "respect-gitignore", self.project.of_first(script.path)
+        )
+        return expand(script, respect_gitignore=respects)
 
     def task(self, script: Input, target: str, mode: Mode, output: str = "") -> Task | None:
         """What is done with a script; None where the configuration leaves it out of its folder.
@@ -125,13 +134,18 @@ class Configured:
 
     def accepted(self, scripts: Sequence[Input]) -> Accepted:
         """What the run accepts of what it finds."""
-        first = self.project.of(scripts[0].path) if scripts else Settings()
-        return accepted_of(self._context.params, first)
+        return accepted_of(self._context.params, self._first(scripts))
 
     def kept(self, scripts: Sequence[Input]) -> Kept:
         """What earlier runs have kept."""
-        first = self.project.of(scripts[0].path) if scripts else Settings()
-        return kept_by(self._context.params, first.cache_folder)
+        return kept_by(self._context.params, self._first(scripts).cache_folder)
+
+    def of_run(self, key: str, scripts: Sequence[Input]) -> Any:
+        """What is chosen for the whole run, by the configuration of its first input."""
+        return of_run(self._context.params, key, self._first(scripts))
+
+    def _first(self, scripts: Sequence[Input]) -> Settings:
+        return self.project.of_first(scripts[0].path) if scripts else Settings()
 
     def choices(self, settings: Settings) -> _Choices:
         """What is chosen, with what a configuration says behind the command line."""

@@ -45,11 +45,15 @@ _FINDINGS = (
         help="Leave out of folders what this names, as .gitignore has it; may be repeated.",
     ),
     click.option(
-        "--force-exclude",
-        is_flag=True,
+        "--force-exclude/--no-force-exclude",
+        default=None,
         help="Leave out what is excluded though it is named itself, as by a hook.",
     ),
-    click.option("--no-gitignore", is_flag=True, help="Search what git ignores in folders, too."),
+    click.option(
+        "--respect-gitignore/--no-gitignore",
+        default=None,
+        help="Whether what git ignores is left out of folders.  [default: it is]",
+    ),
     click.option(
         "-j",
         "--jobs",
@@ -71,7 +75,9 @@ _FINDINGS = (
         help="Where --check and audit keep what they said of unchanged files.  [default: a folder "
         "of the user's cache]",
     ),
-    click.option("-q", "--quiet", is_flag=True, help="Tell of warnings and errors alone."),
+    click.option(
+        *("-q", "--quiet/--no-quiet"), default=None, help="Tell of warnings and errors alone."
+    ),
 )
 
 

@@ -11,20 +11,25 @@ import click
 
 from transpile.configuration.files import File, UnreadableError
 from transpile.configuration.patterns import matches, wrong_pattern
-from transpile.configuration.settings import Project, Settings, contradiction, roles_in
+from transpile.configuration.settings import (
+    RUN_CHOICES,
+    RUN_OPTIONS,
+    Project,
+    Settings,
+    contradiction,
+    roles_in,
+)
 from transpile.options import Options
 
 if TYPE_CHECKING:
     from transpile.cli.inputs import Input
     from transpile.configuration.schema import OptionKey
 
-#: Options that say what one run does, rather than how the scripts of a project are converted.
+#: Options that are no keys of a configuration: what one run does, and where that is read.
 OF_ONE_RUN = frozenset(
     {
-        *("output", "in-place", "diff", "check", "plan", "force", "explain-numbers", "launch"),
-        *("target-file", "output-format", "quiet", "config", "isolated", "select", "ignore"),
-        *("exclude", "force-exclude", "baseline", "write-baseline", "version", "help", "annotate"),
-        *("jobs", "no-cache", "cache-dir", "no-gitignore", "fix"),
+        *("output", "in-place", "diff", "check", "plan", "force", "launch"),
+        *("config", "isolated", "write-baseline", "no-cache", "version", "help"),
     }
 )
 
@@ -71,10 +76,27 @@ class ProjectSettings:
             return Settings()
         return self._project.settings(script, output)
 
+    def of_first(self, path: str) -> Settings:
+        """What holds for a whole run, by its first input: a script, or a folder of scripts.
+
+        Raises:
+            click.UsageError: a file cannot be read, or holds what it should not.
+        """
+        return self.of(os.path.join(path, "") if os.path.isdir(path) else path)
+
+
+def of_run(choices: Mapping[str, Any], key: str, settings: Settings) -> Any:
+    """What is chosen for a run: on the command line, else in its configuration, else by default."""
+    given = choices[key.replace("-", "_")]
+    if given is not None:
+        return given
+    said = settings.run.get(key)
+    return said.value if said is not None else RUN_CHOICES[key]
+
 
 def leaves_out(choices: Mapping[str, Any], script: Input, settings: Settings) -> bool:
     """Whether a script is excluded, on the command line or in its configuration."""
-    if not script.from_folder and not choices["force_exclude"]:
+    if not script.from_folder and not of_run(choices, "force-exclude", settings):
         return False
     wrong = wrong_pattern(choices["exclude"]) if choices["exclude"] else None
     if wrong is not None:
@@ -86,7 +108,15 @@ def conversion_options() -> dict[str, click.Option]:
     """The options of a conversion that a configuration may hold, by their keys."""
     from transpile.cli.commands.convert import command
 
-    return {key: option for key, option in _by_key(command.params).items() if key not in OF_ONE_RUN}
+    none = {*OF_ONE_RUN, *RUN_OPTIONS}
+    return {key: option for key, option in _by_key(command.params).items() if key not in none}
+
+
+def run_options() -> dict[str, click.Option]:
+    """The options of a whole run that a configuration may hold as they are, by their keys."""
+    from transpile.cli.commands.convert import command
+
+    return {key: option for key, option in _by_key(command.params).items() if key in RUN_CHOICES}
 
 
 def launch_options() -> dict[str, click.Option]:
@@ -125,9 +155,10 @@ def _check(file: File) -> None:
     from transpile.configuration.schema import ConfigurationError, check
 
     options = [_key_of(key, option, "text") for key, option in conversion_options().items()]
+    run = [_key_of(key, option, "text") for key, option in run_options().items()]
     launch = [_key_of(key, option, "amount") for key, option in launch_options().items()]
     try:
-        check(file.table, options, launch, file.name)
+        check(file.table, options, run, launch, file.name)
     except ConfigurationError as error:
         raise click.UsageError(f"{file.path}: {error}") from error
     wrong = contradiction(file)
