@@ -178,6 +178,66 @@ class TestBaseline:
         assert "is no baseline" in run.errors
         assert command("audit", "w.py", "--isolated", "--write-baseline").status == 2
 
+    @pytest.mark.parametrize("choice", [("--select", "AU2"), ("--ignore", "AU1")])
+    def test_an_entry_of_a_code_that_is_not_told_is_not_unused(
+        self, command: Callable[..., Any], wrong: Callable[[str], None], choice: tuple[str, str]
+    ) -> None:
+        wrong(WRONG)
+        command("audit", "w.py", "--baseline", "b.json", "--write-baseline")
+        run = command("audit", "w.py", "--baseline", "b.json", *choice)
+        assert (run.status, run.output) == (0, b"1 audited (1 accepted)\n")
+
+    def test_entries_of_a_deleted_file_are_told(
+        self, command: Callable[..., Any], wrong: Callable[[str], None]
+    ) -> None:
+        Path("lab").mkdir()
+        Path("lab/old.py").write_text(WRONG)
+        wrong(WRONG)
+        both = ("--baseline", "lab/b.json")
+        assert command("audit", "lab", "w.py", *both, "--write-baseline").status == 0
+        assert command("audit", "w.py", *both).status == 0
+        Path("lab/old.py").unlink()
+        for asked in ("w.py", "lab", "."):
+            run = command("audit", asked, *both)
+            assert run.status == 1, asked
+            told = run.output.decode()
+            assert told.count("DT908") == 1
+            assert "lab/b.json:1:1: DT908 the baseline has findings of old.py, which is no" in told
+        assert command("audit", "w.py", *both, "--ignore", "DT908").status == 0
+        # What a conversion looks for is in none of these entries.
+        assert "DT908" not in command("w.py", "--check", *both).errors
+        assert command("audit", "w.py", *both, "--write-baseline").status == 0
+        assert command("audit", "w.py", *both).status == 0
+
+    @pytest.mark.parametrize("mode", ["--check", "--diff"])
+    def test_a_preview_tells_of_a_deleted_file(
+        self, command: Callable[..., Any], mode: str
+    ) -> None:
+        Path("train.py").write_text(REFUSED)
+        Path("other.py").write_text(REFUSED)
+        both = ("--baseline", "b.json")
+        assert command("train.py", "other.py", "--check", *both, "--write-baseline").status == 0
+        assert command("train.py", mode, *both).status == 0
+        Path("other.py").unlink()
+        run = command("train.py", mode, *both)
+        assert run.status == 1
+        assert run.errors.count("DT908") == 1
+        assert "(1 warning" in run.errors
+        document = json.loads(
+            command("train.py", "--check", *both, "--output-format", "json").output
+        )
+        assert document["files"][-1]["findings"][-1]["code"] == "DT908"
+        # What is written is no question of what other files had.
+        assert "DT908" not in command("train.py", "-o", "out.py", *both).errors
+
+    def test_what_accepts_nothing_is_ignored_by_its_code(
+        self, command: Callable[..., Any], wrong: Callable[[str], None]
+    ) -> None:
+        wrong(f"# disttranspile: ignore[AU101] gone\nprint(1)\nimport torch.distributed\n{WRONG}")
+        told = command("audit", "w.py").output
+        assert b"DT906" in told
+        assert b"DT906" not in command("audit", "w.py", "--ignore", "DT906").output
+
 
 def test_codes_are_chosen(command: Callable[..., Any], wrong: Callable[[str], None]) -> None:
     wrong(WRONG)

@@ -66,16 +66,18 @@ class Acceptance:
             by = _accepting(comments[finding.path], finding)
             used |= {(finding.path, comment) for comment in by}
             unwanted = not counts(finding, self.select, self.ignore)
-            known = not by and not unwanted and self._is_known(finding, contents[finding.path])
+            known = not by and self._is_known(finding, contents[finding.path])
             stays = finding.level is Level.ERROR and not errors
             (accepted if (by or unwanted or known) and not stays else told).append(finding)
         looked_for = tuple(complete)
+        useless: list[Finding] = []
         for comment in comments[path]:
             problem = _problem(comment, (path, comment) in used, looked_for)
             if problem:
-                told.append(_about(path, comment, problem))
+                useless.append(_about(path, comment, problem))
         if looked_for and self.baseline is not None:
-            told.extend(self._unused(path, looked_for))
+            useless.extend(self._unused(path, looked_for))
+        told += (one for one in useless if counts(one, (), self.ignore))
         return Sorted(tuple(sorted(told, key=lambda one: one.sort_key)), tuple(accepted))
 
     def known(self, finding: Finding) -> Known:
@@ -100,7 +102,7 @@ class Acceptance:
                     path,
                     0,
                     0,
-                    f"the baseline has a {known.code} here that is no longer found: {known.text}",
+                    f"the baseline has {known.code} here, which is no longer found: {known.text}",
                     "write the baseline anew with --write-baseline",
                 )
 

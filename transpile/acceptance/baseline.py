@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from transpile.acceptance.codes import named
 from transpile.finding import Finding, Level
 
 FORMAT = 1
@@ -48,6 +49,11 @@ class Baseline:
     def left(self, path: str) -> list[Known]:
         """What has not been found in a file."""
         return sorted(known for known in (+self.entries) if known.path == path)
+
+    def files(self, codes: Iterable[str]) -> list[str]:
+        """The files that some of the codes, or beginnings of codes, are known of."""
+        wanted = tuple(codes)
+        return sorted({known.path for known in (+self.entries) if named(known.code, wanted)})
 
 
 def parse(text: str) -> Baseline:

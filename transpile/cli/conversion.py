@@ -61,8 +61,19 @@ def run(job: Job) -> int:
     finally:
         progress.clear()
     tell(job.accepted.finish())
+    if job.mode.is_preview:
+        files = _with_deleted(job, files)
     _tell_end(job, files)
     return max((_status(job.mode, file) for file in files), default=_DONE)
+
+
+def _with_deleted(job: Job, files: Sequence[FileReport]) -> list[FileReport]:
+    """The reports, with what the baseline knows of files that are gone."""
+    found = job.accepted.with_deleted(files, LOOKED_FOR)
+    if job.output_format == "text" and found:
+        told = files[-1].findings if files else ()
+        _tell_findings(job, found[-1].findings[len(told) :])
+    return found
 
 
 def _tell_file(job: Job, file: FileReport) -> None:

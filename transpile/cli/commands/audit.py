@@ -154,7 +154,7 @@ def _look(
         kept.tidy()
     if is_last:
         tell(accepted.finish())
-    return reports
+    return accepted.with_deleted(reports, ("AU",))
 
 
 def _options(framework: str | None, settings: Settings) -> Options:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,11 @@ import click
 
 from transpile.cli.project.settings import check_codes
 from transpile.configuration.settings import Settings
-from transpile.finding import Finding
+from transpile.finding import Finding, Level
 from transpile.reading import read_regular
 from transpile.records import dataclass, field, replace
 from transpile.report import FileReport
+from transpile.result import Outcome
 
 if TYPE_CHECKING:
     from transpile.acceptance.baseline import Baseline, Known
@@ -32,6 +33,7 @@ class Accepted:
         path: the file of the baseline; None where there is none.
         baseline: what it holds.
         rewrite: it is written anew at the end.
+        settings: of the run.
     """
 
     select: tuple[str, ...] = ()
@@ -39,6 +41,7 @@ class Accepted:
     path: Path | None = None
     baseline: Baseline | None = None
     rewrite: bool = False
+    settings: Settings = Settings()
     _seen: list[Known] = field(default_factory=list)
 
     def sort(
@@ -84,6 +87,39 @@ class Accepted:
                 told = tuple(one for one in found.told if one not in written)
                 return replace(report, findings=told, accepted=(*found.accepted, *written))
         return replace(report, findings=found.told, accepted=found.accepted)
+
+    def with_deleted(
+        self, reports: Sequence[FileReport], complete: Iterable[str]
+    ) -> list[FileReport]:
+        """Return the reports of a run with what the baseline knows of files that are gone.
+
+        Args:
+            reports: of all scripts.
+            complete: the beginnings of the codes that were looked for in full.
+        """
+        found = tuple(self._of_deleted(complete))
+        if not found:
+            return list(reports)
+        if not reports:
+            return [FileReport(found[0].path, Outcome.UNCHANGED, found)]
+        *others, last = reports
+        return [*others, replace(last, findings=(*last.findings, *found))]
+
+    def _of_deleted(self, complete: Iterable[str]) -> Iterator[Finding]:
+        if self.baseline is None or self.path is None:
+            return
+        from transpile.acceptance.codes import counts
+        from transpile.acceptance.unused import UNUSED_ENTRY
+
+        for name in self.baseline.files(complete):
+            if os.path.lexists(self.path.parent / name):
+                continue
+            message = f"the baseline has findings of {name}, which is no longer there"
+            advice = "write the baseline anew with --write-baseline"
+            place = os.path.relpath(self.path)
+            found = Finding(UNUSED_ENTRY, Level.WARNING, place, 0, 0, message, advice)
+            if counts(found, (), (*self.settings.ignore, *self.ignore)):
+                yield found
 
     def finish(self) -> str:
         """Write the baseline anew, where that is asked for, and return what there is to say."""
@@ -135,7 +171,7 @@ def accepted_of(choices: Mapping[str, Any], settings: Settings) -> Accepted:
             raise click.UsageError(f"{path}: cannot be read: {error.strerror}.") from error
         except (BaselineError, UnicodeDecodeError) as error:
             raise click.UsageError(f"{path}: {error}.") from error
-    return Accepted(select, ignore, path, baseline, choices["write_baseline"])
+    return Accepted(select, ignore, path, baseline, choices["write_baseline"], settings)
 
 
 def lines_of(
