@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -135,5 +137,28 @@ def test_a_distributed_script_is_audited_and_comments_are_heard(tmp_path: Path) 
 
         assert await opened(client, told, tmp_path / "other.py", "import json\n") == []
         assert await opened(client, told, tmp_path / "broken.py", "import torch\ndef f(:\n") == []
+
+    in_session(session)
+
+
+def test_what_the_project_accepts_is_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "some").mkdir()
+    (tmp_path / "some/disttranspile.toml").write_text('ignore = ["AU1"]\n')
+    (tmp_path / "known").mkdir()
+    (tmp_path / "known/disttranspile.toml").write_text('baseline = "known.json"\n')
+    (tmp_path / "known/hangs.py").write_text(HANGS)
+    words = [sys.executable, "-m", "transpile", "audit", "hangs.py", "--write-baseline"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    assert subprocess.run(words, cwd=tmp_path / "known", env=environment).returncode == 0
+
+    async def session(client: LanguageClient, told: list[types.PublishDiagnosticsParams]) -> None:
+        codes = {one.code for one in await opened(client, told, tmp_path / "hangs.py", HANGS)}
+        found = await opened(client, told, tmp_path / "some/hangs.py", HANGS)
+        assert {one.code for one in found} == {code for code in codes if "AU1" not in str(code)}
+        found = await opened(client, told, tmp_path / "known/hangs.py", HANGS)
+        assert all(one.severity == types.DiagnosticSeverity.Information for one in found)
+        # An entry is about one line: the next one like it is shown.
+        twice = await opened(client, told, tmp_path / "known/hangs.py", HANGS)
+        assert len(twice) == len(found)
 
     in_session(session)

@@ -11,12 +11,11 @@ from pygls.uris import to_fs_path
 
 from transpile import __version__
 from transpile.editor import remarks
-from transpile.editor.look import Look, look
-from transpile.options import Options
+from transpile.editor.look import Choice, Look, look
 from transpile.report import Description
 
 Describe = Callable[[str], Description | None]
-Choose = Callable[[str], Options]
+Choose = Callable[[str], Choice]
 
 
 def serve(describe: Describe, choose: Choose) -> None:
@@ -24,7 +23,7 @@ def serve(describe: Describe, choose: Choose) -> None:
 
     Args:
         describe: what there is to read about a code.
-        choose: the options that hold for a script, by its path.
+        choose: what holds for a script, by its path.
     """
     server(describe, choose).start_io()
 

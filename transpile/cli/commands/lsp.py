@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 import click
 
-from transpile.options import Options
+from transpile.records import replace
+
+if TYPE_CHECKING:
+    from transpile.editor.look import Choice
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -22,15 +26,19 @@ def command() -> int:
     from transpile.cli.project.manual import description
     from transpile.editor.server import serve
 
-    serve(description, options_for)
+    serve(description, choice_for)
     return 0
 
 
-def options_for(path: str) -> Options:
-    """The options that the configuration says for a script; the defaults where it is wrong."""
+def choice_for(path: str) -> Choice:
+    """What the configuration says for a script; the defaults where it is wrong."""
     from transpile.cli.choices import options_of
     from transpile.cli.commands.convert import command as convert
+    from transpile.cli.project.accepted import accepted_of
     from transpile.cli.project.settings import ProjectSettings, default_map
+    from transpile.editor.look import Choice, Findings
+    from transpile.report import FileReport
+    from transpile.result import Outcome
 
     try:
         settings = ProjectSettings().of(path)
@@ -38,9 +46,14 @@ def options_for(path: str) -> Options:
             "disttranspile", [path], default_map=default_map(settings), resilient_parsing=False
         )
         chosen = options_of(context.params)
+        accepted = accepted_of(context.params, settings)
     except (click.ClickException, ValueError):
-        return Options()
-    from dataclasses import replace
+        return Choice()
+
+    def keep(findings: Findings, text: str, path: str) -> Findings:
+        report = FileReport(path, Outcome.AUDITED, findings)
+        contents = {path: text.encode("utf-8", "surrogatepass")}
+        return accepted.sort(report, settings, contents, errors=True, complete=()).findings
 
     roles = tuple(sorted(settings.roles.items()))
-    return replace(chosen, roles=roles, apart=tuple(sorted(settings.apart)))
+    return Choice(replace(chosen, roles=roles, apart=tuple(sorted(settings.apart))), keep)
