@@ -17,6 +17,7 @@ from transpile.verify.expectation import Expectation
 from transpile.verify.judge import (
     CHANCE,
     excuse_chance,
+    excuse_names,
     judge_distributed,
     judge_original,
     judge_single,
@@ -176,14 +177,15 @@ class Auditor(AbstractContextManager["Auditor"]):
                         if any(check.failed for check in checks):
                             # Perhaps chance that no seed governs: then the original differs
                             # from itself, too.
-                            again = judge_single(reference, run(original, 0, "again"))
-                            checks = excuse_chance(checks, again)
+                            second = run(original, 0, "again")
+                            checks = excuse_names(checks, reference, second, evidence)
+                            checks = excuse_chance(checks, judge_single(reference, second))
                     else:
                         checks = judge_distributed(reference, evidence, expectation)
                         if evidence.finished and may_be_chance(checks):
-                            again = judge_distributed(
-                                reference, run(original, 0, f"again-{size}"), expectation
-                            )
+                            second = run(original, 0, f"again-{size}")
+                            checks = excuse_names(checks, reference, second, evidence)
+                            again = judge_distributed(reference, second, expectation)
                             checks = excuse_chance(checks, again, CHANCE)
                     reports.append(_report(evidence, checks))
                     shutil.rmtree(scratch / f"run-{size}", ignore_errors=True)

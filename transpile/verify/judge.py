@@ -96,7 +96,18 @@ def judge_distributed(
 
 def may_be_chance(checks: Sequence[Check]) -> bool:
     """Whether something failed that chance alone may bring about."""
-    return any(check.failed and check.name in CHANCE for check in checks)
+    return any(check.failed and check.name in (*CHANCE, files.SAME_FILES) for check in checks)
+
+
+def excuse_names(
+    checks: Sequence[Check], original: RunEvidence, again: RunEvidence, run: RunEvidence
+) -> tuple[Check, ...]:
+    """Take back a failure over files that two runs of the original name differently as well."""
+    judged = files.names_of_chance(original, again, run)
+    return tuple(
+        judged if judged is not None and check.failed and check.name == files.SAME_FILES else check
+        for check in checks
+    )
 
 
 def excuse_chance(
