@@ -30,8 +30,10 @@ plain_all_gather = dist.all_gather
 backends: dict[Any, str] = {}
 #: The groups that were asked for none, which is one for each device.
 unnamed: set[Any] = set()
-#: The groups that have met, with the GPU of this process in each.
-met: set[tuple[Any, int]] = set()
+#: The groups that have met, with the GPUs of this process in each, in the order of their use.
+met: dict[tuple[Any, int], None] = {}
+#: The GPU of this process that a group is bound to.
+bound: dict[Any, int] = {}
 inside = [False]
 
 
@@ -68,18 +70,21 @@ def joining(join: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(join)
     def joined(backend: Any = None, *args: Any, **kwargs: Any) -> None:
         device = kwargs.pop("device_id", None)
+        if backend is None and device is not None:
+            backend = "nccl"
         wanted = str(backend or ("cpu:gloo,cuda:nccl" if machine.seen() else "gloo")).lower()
         if "nccl" in wanted and not machine.seen():
             raise ValueError("ProcessGroupNCCL is only supported with GPUs, no GPUs found!")
         if device is not None:
-            check_own(torch.device(device))
+            device = torch.device("cuda", device) if type(device) is int else torch.device(device)
+            check_own(device)
         join("gloo" if "nccl" in wanted else backend, *args, **kwargs)
         group = c10d._get_default_group()
         backends[group] = wanted
         if backend is None:
             unnamed.add(group)
         if device is not None and "nccl" in wanted:
-            meet(group, machine.resolve(device).index, "init_process_group")
+            bind(group, machine.resolve(device).index, "init_process_group")
 
     return joined
 
@@ -107,21 +112,40 @@ def grouping(make: Callable[..., Any]) -> Callable[..., Any]:
         ranks: Any = None, timeout: Any = None, backend: Any = None, *args: Any, **kwargs: Any
     ) -> Any:
         wanted = str(backend or backend_of(None)).lower()
-        kwargs.pop("device_id", None)
+        device = kwargs.pop("device_id", None)
+        number = bound.get(c10d._get_default_group())
+        if device is not None:
+            check_own(torch.device(device))
+            if number not in (None, torch.device(device).index):
+                raise AssertionError("Mismatched bound device between new pg and the default pg.")
+            number = torch.device(device).index
         own = "gloo" if "nccl" in wanted else backend
         group = make(ranks, timeout, own, *args, **kwargs)
         if group is not dist.GroupMember.NON_GROUP_MEMBER:
             backends[group] = wanted
+            if number is not None and "nccl" in wanted:
+                bind(group, number, "new_group")
         return group
 
     return made
 
 
+def bind(group: Any, number: int, what: str) -> None:
+    """Let a group use one GPU of this process alone, and make its communicator at once."""
+    bound[group] = number
+    meet(group, number, what)
+
+
 def meet(group: Any, number: int, what: str) -> None:
     """Make NCCL's communicator for a GPU, when a group first uses it."""
+    if bound.get(group, number) != number:
+        raise dist.DistBackendError(
+            "Attempt to perform collective on tensor not on device passed to init_process_group "
+            f"({what}: cuda:{number}, but the group is bound to cuda:{bound[group]})"
+        )
     if (group, number) in met:
         return
-    met.add((group, number))
+    met[group, number] = None
     own = torch.tensor([machine.physical(number)], device="cpu")
     found = [
         torch.zeros(1, dtype=torch.long, device="cpu") for _ in range(dist.get_world_size(group))
@@ -153,7 +177,10 @@ def checked(name: str, act: Callable[..., Any]) -> Callable[..., Any]:
         group = given.get("group") or c10d._get_default_group()
         if not isinstance(group, dist.ProcessGroup) or "nccl" not in backend_of(group):
             return act(*args, **kwargs)
-        number = used_gpu(name, given, backend_of(group))
+        if name == "barrier":
+            number = gpu_of_barrier(given, group)
+        else:
+            number = used_gpu(name, given, backend_of(group))
         given.pop("device_ids", None)
         if number is not None and name not in BETWEEN_TWO:
             meet(group, number, name)
@@ -176,6 +203,25 @@ def checked(name: str, act: Callable[..., Any]) -> Callable[..., Any]:
     return acting
 
 
+def gpu_of_barrier(given: dict[str, Any], group: Any) -> int | None:
+    """The GPU that a barrier uses; None where it is one of the CPU.
+
+    It is the one that the call names, else the one that the group is bound to, whatever other
+    backends the group has; else the CPU's backend waits, where there is one. NCCL alone takes the
+    GPU that the group used before, and the current one if it used none: before ``set_device`` that
+    is the first one in every process.
+    """
+    chosen = given.get("device_ids")
+    if chosen:
+        return int(machine.resolve(int(chosen[0])).index)
+    if group in bound:
+        return bound[group]
+    if "cpu:" in backend_of(group):
+        return None
+    used = [number for one, number in met if one is group]
+    return used[0] if used else int(machine.resolve(None).index)
+
+
 def used_gpu(name: str, given: dict[str, Any], backend: str) -> int | None:
     """The GPU that a collective uses; None where it is one of the CPU.
 
@@ -185,11 +231,8 @@ def used_gpu(name: str, given: dict[str, Any], backend: str) -> int | None:
         TypeError: NCCL does not know the type.
     """
     by_device = "cpu:" in backend
-    if "object" in name or name == "barrier":
-        if by_device:
-            return None
-        chosen = given.get("device_ids") or [machine.current]
-        return int(machine.resolve(int(chosen[0])).index)
+    if "object" in name:
+        return None if by_device else int(machine.resolve(None).index)
     number = None
     if name == "all_gather" and is_on_gpu(given["tensor"]):
         # What is gathered is copied to where it is wanted.
