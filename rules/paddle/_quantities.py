@@ -153,6 +153,7 @@ FUNCTIONS: dict[str, Loss] = {
 }
 BATCHING = Batching(
     stacks=frozenset({"paddle.stack", "numpy.stack"}),
+    joins=frozenset({"paddle.concat", "numpy.concatenate"}),
     listed=frozenset({"paddle.stack", "numpy.stack", "paddle.to_tensor", "numpy.array"}),
     shaped=frozenset(
         {f"{package}.{word}" for package in ("paddle", "numpy") for word in

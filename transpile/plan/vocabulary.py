@@ -50,6 +50,7 @@ class Batching:
     Args:
         default: the framework's own collate function.
         stacks: functions that lay samples side by side along the dimension that they are given.
+        joins: functions that lay rows of samples one behind the other, along a dimension likewise.
         shaped: functions that make a tensor of shape, with a size for each dimension.
         listed: functions that make one tensor, with a row for each sample, of a list of them.
         pads: functions that fill up samples to one length, behind the first dimension.
@@ -61,6 +62,7 @@ class Batching:
 
     default: frozenset[str] = frozenset()
     stacks: frozenset[str] = frozenset()
+    joins: frozenset[str] = frozenset()
     shaped: frozenset[str] = frozenset()
     listed: frozenset[str] = frozenset()
     pads: frozenset[str] = frozenset()

@@ -15,8 +15,10 @@ from .domain import (
     Record,
     Tensor,
     choice,
+    options,
 )
 from .expressions import Expressions
+from .items import unpacked
 from .shapes import Impossible
 
 
@@ -49,7 +51,8 @@ class Assignments(Expressions):
         )
         columns: list[list[Known]] = [[] for _ in range(wanted)]
         possible = False
-        for option in self.attempt(value):
+        several = (unpacked(one, wanted) if starred is None else one for one in options(value))
+        for option in (settled for one in several for settled in self.attempt(one)):
             if isinstance(option, Constant) and option.value is None:
                 continue
             elements, rest = self.elements_of(option, wanted)

@@ -6,6 +6,7 @@ from transpile.facts.values import Constant
 
 from .bound import Bound
 from .domain import LENGTH, ONE, Dim, Factor, Group, Known, Number, Tensor
+from .items import NAMED, PICKED
 from .shapes import (
     Impossible,
     Mixed,
@@ -87,10 +88,10 @@ def cuts(bound: Bound) -> Known:
     place = position(bound.axis("dim", 0), len(tensor.dims))
     index = bound.get("index")
     if tensor.dims[place].samples:
-        raise Mixed("some of the samples are picked out")
+        raise Mixed(NAMED if isinstance(index, Tensor) and not index.whole else PICKED)
     if isinstance(index, Tensor) and not index.whole:
         if not tensor.whole:
-            raise Mixed("places that samples name are picked out of other samples")
+            raise Mixed(NAMED)
         assert index.dims is not None
         return Tensor((*tensor.dims[:place], *index.dims, *tensor.dims[place + 1 :]))
     return with_axis(tensor, place, LENGTH)

@@ -174,10 +174,12 @@ class Input:
     Args:
         name: what tells it from others.
         axis: the axis of its samples.
+        open: a loader delivers it: it may as well be a tuple, list or dict of such tensors.
     """
 
     name: str
     axis: int
+    open: bool = False
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from .domain import (
     options,
     problem_of,
 )
+from .items import picked_of_input
 from .operators import Operators
 from .shapes import Impossible, Mixed, Unclear
 from .state import Given
@@ -211,6 +212,10 @@ class Expressions(Operators):
             if isinstance(option, Coupled) and option.rank is not None:
                 if sum(entry != NONE for entry in index) > option.rank:
                     raise Impossible
+
+        part = picked_of_input(self, base, index)
+        if part is not None:
+            return part
 
         def one(first: Known, *entries: Known) -> Known:
             return self.library.item(self, first, entries)

@@ -16,6 +16,7 @@ from .domain import (
     Factor,
     Group,
     Held,
+    Input,
     Known,
     Number,
     Record,
@@ -26,7 +27,9 @@ from .shapes import Dims, Impossible, Mixed, Unclear, broadcast
 from .state import Running
 
 ELLIPSIS = Constant("...")
+NAMED = "places that samples name are picked out of other samples"
 PICKED = "some of the samples are picked out"
+NOT_KNOWN = "whether a sample or a part of the batch is picked by its place is not known"
 BY_PLACE = "its values depend on where in the batch a sample stands"
 
 
@@ -174,9 +177,9 @@ def gathered(base: Tensor, dims: list[Dim], tensors: list[tuple[int, Dim, Tensor
     sampled = any(dim.samples for dim in shape)
     if own:
         if not own[0][1].places or not own[0][0].plain:
-            raise Mixed(PICKED)
+            raise Mixed(NAMED if sampled else PICKED)
     elif not base.whole and sampled:
-        raise Mixed("places that samples name are picked out of other samples")
+        raise Mixed(NAMED)
     elif base.whole and any(tensor.places for _, _, tensor in tensors):
         raise Mixed(BY_PLACE, "count")
     places = [place for place, _, _ in tensors]
@@ -267,3 +270,30 @@ def item_of_container(run: Running, held: Group | Record, index: tuple[Known, ..
     if not held.elements and not rest:
         raise Impossible
     return choice(*held.elements, *rest)
+
+
+def part_of_input(given: Input, key: object) -> Input:
+    """What stands in an input at a place or under a key, where it is no tensor."""
+    return Input(f"{given.name}.{key}", given.axis, given.open)
+
+
+def unpacked(value: Known, wanted: int) -> Known:
+    """What is unpacked to several targets: no tensor, where it may be something else.
+
+    A share of a batch that is a tensor would have other samples to unpack than the batch.
+    """
+    if isinstance(value, Input) and value.open and value.axis == 0:
+        return Group(tuple(part_of_input(value, place) for place in range(wanted)))
+    return value
+
+
+def picked_of_input(run: Running, base: Known, index: tuple[Known, ...]) -> Known | None:
+    """``base[index]`` of what is no tensor, or may be none; None for what is taken for one."""
+    key = index[0] if len(index) == 1 else None
+    if not isinstance(base, Input) or not isinstance(key, Constant):
+        return None
+    if isinstance(key.value, str) and key.value != "...":
+        return part_of_input(base, key.value)
+    if base.open and base.axis == 0 and type(key.value) is int:
+        return run.unknown(NOT_KNOWN, "layout")
+    return None

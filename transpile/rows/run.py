@@ -108,11 +108,11 @@ def outcomes(
 
 
 def axis_of(given: Given, name: str) -> int:
-    """The axis of the samples of an input."""
+    """The axis of the samples of an input, or of a part of it."""
     pending = list(given.every())
     while pending:
         value = pending.pop()
-        if isinstance(value, Input) and value.name == name:
+        if isinstance(value, Input) and f"{name}.".startswith(f"{value.name}."):
             return value.axis
         pending.extend(getattr(value, "elements", ()))
         pending.extend(entry for _, entry in getattr(value, "entries", ()))

@@ -43,9 +43,12 @@ from transpile.plan.roles.surroundings import inside_module
 from transpile.quantity.asking import Kind, quantity
 from transpile.quantity.joined import is_joined
 from transpile.quantity.models.couplings import couplings
+from transpile.records import replace
+from transpile.rows.items import NAMED, NOT_KNOWN
 from transpile.rows.verdict import hook
 from transpile.rule import Answer, Remark
 from transpile.rules.pytorch.models._batch_norm import has_batch_norm
+from transpile.rules.pytorch.models._split.batches import names_rows
 from transpile.rules.pytorch.models._split.left_behind import FORWARD
 from transpile.rules.pytorch.models._split.methods import calls_by_method
 from transpile.rules.pytorch.models._split.rows import CallRows, calls_of, rows_of, worst
@@ -62,6 +65,7 @@ COPIES = frozenset({"copy.deepcopy", "torch.optim.swa_utils.AveragedModel"})
 #: What libraries make models with that are not looked into: they begin in training mode.
 LIBRARIES = ("torchvision.models.", "timm.create_model")
 OF_THE_SHARE = "batch norm in training mode takes statistics of the share"
+OF_THE_BATCH = "whether places that the batch holds are those of a sample's own rows is not known"
 #: Something of a library, of which no table tells what it does with samples.
 OBJECTS = frozenset({"object", "bundle"})
 #: Reasons that make a share of the batch differ from the whole.
@@ -129,6 +133,9 @@ def remarks(
     if hooked is not None and rows.node is hooked.node:
         # Of hooks it is told where they are registered.
         return
+    if rows.reason == NAMED and rows.node is not None and names_rows(plan, rows.node):
+        # A collate function may well name rows of the same sample, as it does for graphs.
+        rows = replace(rows, verdict="check", reason=OF_THE_BATCH, possible=False)
     if is_unknown(rows) and (model.trained or rows.cause not in OBJECTS):
         yield unknown(plan, model, rows)
     if rows.verdict == "coupled" and rows.cause == "padding" and rows.module and rows.node:
@@ -269,6 +276,8 @@ def unknown(plan: Plan, model: Model, rows: CallRows) -> Remark:
     advice = "--shard calls checks it with the first batch"
     if rows.cause == "bundle":
         advice = "let the model give tensors, and make the object of them in the script"
+    elif rows.reason in (OF_THE_BATCH, NOT_KNOWN):
+        advice = "keep the samples apart, or compare a run with one process"
     return Remark.warn(
         "PT414",
         (module, node),

@@ -106,6 +106,7 @@ STACKS = frozenset({"torch.stack", "numpy.stack", "torch.utils.data.default_coll
 BATCHING = Batching(
     default=frozenset({"torch.utils.data.default_collate"}),
     stacks=STACKS,
+    joins=frozenset({"torch.cat", "torch.concat", "torch.concatenate", "numpy.concatenate"}),
     shaped=frozenset(
         {
             "torch.zeros", "torch.ones", "torch.empty", "torch.full", "torch.LongTensor",

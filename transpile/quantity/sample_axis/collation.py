@@ -119,7 +119,7 @@ def dimension(value: Value, words: Vocabulary) -> int | None:
             )
             return changed.dim
     for name in called_names(value):
-        if name in words.batching.stacks:
+        if name in words.batching.stacks or name in words.batching.joins:
             return given_dimension(value, 1, 0)
         if name in words.batching.pads:
             first = value.arguments.get("batch_first", 1)

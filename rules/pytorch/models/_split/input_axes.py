@@ -17,8 +17,11 @@ from transpile.facts.values import (
 from transpile.plan.model import Plan
 from transpile.plan.query import query
 from transpile.quantity.domain import Kind
+from transpile.quantity.uses import tensors_by_use
+from transpile.records import replace
 from transpile.rows.domain import LENGTH, Group, Held, Input, Known, Record, Tensor
 from transpile.rows.state import Given
+from transpile.rules.pytorch.models._split.batches import Layout, Part, agreed, layout_of
 from transpile.rules.pytorch.models._split.patched import supposing
 
 
@@ -113,7 +116,7 @@ def has_open(arguments: Arguments) -> bool:
 
 
 def seeded(
-    arguments: Arguments, axes: dict[str, int], ranks: dict[str, int] | None = None
+    plan: Plan, arguments: Arguments, axes: dict[str, int], ranks: dict[str, int] | None = None
 ) -> Given:
     """The arguments of a call as the run of a model begins with them."""
 
@@ -121,7 +124,7 @@ def seeded(
         rank = (ranks or {}).get(name)
         if rank is not None and name not in axes:
             return Tensor((LENGTH,) * rank)
-        return seed(values, name, axes.get(name))
+        return seed(plan, values, name, axes.get(name))
 
     items = tuple(
         one_seed(one.values, str(place)) for place, one in enumerate(arguments.positional())
@@ -137,7 +140,7 @@ def seeded(
     return Given(items, keywords, arguments.unknown_because is not None)
 
 
-def seed(values: Values, name: str, axis: int | None) -> Known:
+def seed(plan: Plan, values: Values, name: str, axis: int | None) -> Known:
     """One argument."""
     if len(values) == 1:
         value = values[0]
@@ -145,16 +148,42 @@ def seed(values: Values, name: str, axis: int | None) -> Known:
             return Constant(value.value)
         if isinstance(value, Sequence) and not value.rest and value.elements:
             return Group(
-                tuple(seed(one, f"{name}.{at}", axis) for at, one in enumerate(value.elements))
+                tuple(
+                    seed(plan, one, f"{name}.{at}", axis) for at, one in enumerate(value.elements)
+                )
             )
         if is_open(value) and axis is not None:
             return Group((), Input(f"{name}.*", axis))
         if isinstance(value, Mapping) and not value.open_because and not value.rest:
             return Record(
-                tuple((key, seed(one.values, f"{name}.{key}", axis))
+                tuple((key, seed(plan, one.values, f"{name}.{key}", axis))
                       for key, one in value.entries.items())
             )  # fmt: skip
-    return Held(values) if axis is None else Input(name, axis)
+    if axis is None:
+        return Held(values)
+    layouts = [layout_of(plan, value) for value in values]
+    if None in layouts or not layouts:
+        return Input(name, axis)
+    layout = agreed([one for one in layouts if one is not None])
+    if isinstance(layout, Part) and any(id(value) in tensors_by_use(plan) for value in values):
+        layout = replace(layout, shown=True)
+    return laid_out(plan, layout, name, axis)
+
+
+def laid_out(plan: Plan, layout: Layout, name: str, axis: int) -> Known:
+    """A batch of a loader, or a part of one, by what it is made of.
+
+    Calls are split along one axis of an argument, whatever it is made of.
+    """
+    if isinstance(layout, Part):
+        if plan.way == "calls":
+            return Input(name, axis)
+        return Input(name, axis or layout.axis, open=not layout.shown)
+    if isinstance(layout, dict):
+        return Record(
+            tuple((key, laid_out(plan, one, f"{name}.{key}", axis)) for key, one in layout.items())
+        )
+    return Group(tuple(laid_out(plan, one, f"{name}.{at}", axis) for at, one in enumerate(layout)))
 
 
 def trials(inputs: dict[str, Axis]) -> Iterator[dict[str, int]]:

@@ -107,7 +107,7 @@ def worst(plan: Plan, called: Value, events: list[Event]) -> CallRows:
     met: list[tuple[dict[str, Axis], Given]] = []
     for event in events:
         axes = axes_of(plan, event.arguments)
-        inputs = (axes, seeded(event.arguments, next(trials(axes))))
+        inputs = (axes, seeded(plan, event.arguments, next(trials(axes))))
         # What is called alike is followed once: the first of the worst calls is what is told.
         if inputs not in met:
             met.append(inputs)
@@ -188,7 +188,7 @@ def is_said_apart(plan: Plan, model: Value) -> bool:
 def rows_along(plan: Plan, model: Value, event: Event, axes: dict[str, int]) -> Along:
     """What a call does, its inputs having their samples along these axes; and of which ranks."""
     known = known_ranks(plan, event.arguments)
-    given = seeded(event.arguments, axes, known)
+    given = seeded(plan, event.arguments, axes, known)
     ranks = {name: rank for name, rank in known.items() if rank > axes.get(name, rank)}
     followed = _followed_along(plan.facts, model)
     site = (event.module, event.node)
