@@ -9,6 +9,8 @@ from transpile import Options, Outcome, Result
 from transpile import convert as convert_on_any_way
 
 SCRIPT = """\
+import functools
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -183,6 +185,19 @@ HOOKS = {
     "model.first.register_full_backward_hook(bound)": True,
     "def half(module, given, out):\n    return tuple(g / 2 for g in given)\n"
     "model.first.register_full_backward_hook(half)": False,
+    "mask = model.first.weight.detach().abs() > 0.1\n"
+    "model.first.weight.register_hook(lambda g, m=mask: g * m)": False,
+    "def masked(m, g):\n    return g * m\n"
+    "mask = model.first.weight.detach().abs() > 0.1\n"
+    "model.first.weight.register_hook(functools.partial(masked, mask))": False,
+    "def masked(g, m=None):\n    return g * m\n"
+    "mask = model.first.weight.detach().abs() > 0.1\n"
+    "model.first.weight.register_hook(functools.partial(masked, m=mask))": False,
+    "def masked(m, g):\n    return (g * m).sign()\n"
+    "model.first.weight.register_hook(functools.partial(masked, 2.0))": True,
+    "model.first.weight.register_hook(lambda g, m=2.0: (g * m).clamp(-1, 1))": True,
+    "for x, _ in loader:\n    break\n"
+    "model.first.weight.register_hook(lambda g, m=x.mean(): g * m)": True,
 }
 
 

@@ -66,8 +66,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
 def multiplies(plan: Plan, event: Event) -> bool:
     """Whether a hook does nothing but multiply its gradient by a number that all processes have."""
     given = event.arguments.get("hook", 0)
-    hooks = list(hooks_of(event, 0))
-    if given is None or len(hooks) != len(given.values) or is_kept_by_hook(event, 0):
+    hooks = list(hooks_of(event, 0, 1))
+    if given is None or len(hooks) != len(given.values) or is_kept_by_hook(event, 0, 1):
         return False
     return bool(hooks) and all(
         worst_change(function.node, names) is Kind.MULTIPLE

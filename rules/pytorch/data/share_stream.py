@@ -16,8 +16,8 @@ After:
     loader = DataLoader(share_stream(stream), batch_size=split_batch(64))
 
 Refuses when:
-    the stream draws random numbers, so that it differs from process to process; its class cannot
-    be looked into.
+    the stream draws random numbers of no seed of its own, so that it differs from process to
+    process; its class cannot be looked into.
 
 Source:
     https://pytorch.org/docs/stable/data.html#iterable-style-datasets
@@ -29,17 +29,18 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.facts.values import External, Instance, Value
+from transpile.facts.values import Constant, External, Instance, Opaque, Value, Values
 from transpile.facts.walk import descendants
 from transpile.layout import wrap_expression
 from transpile.plan.data.data_code import held_by, methods, reached_by
 from transpile.plan.data.in_order.drawn import GENERATORS, is_seeded
 from transpile.plan.data.sources import Site, depends_on_world_size, is_indirect, sites
-from transpile.plan.graph import called_names
+from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch.data._loaders import is_iterable_dataset
 from transpile.rules.pytorch.data.refuse_data_in_order import GENERATOR
+from transpile.rules.pytorch.randomness._private_chance import is_chance
 
 #: Where calls are sharded, every rank has the whole batch.
 WAYS = ("data",)
@@ -48,6 +49,8 @@ CODES = {
     "PT210": "a stream cannot be sharded",
 }
 RANDOM = ("random.", "numpy.random.", "torch.rand", "torch.bernoulli", "torch.multinomial")
+#: What a seed is made of that may be another in each process.
+OWN_SEEDS = (*RANDOM, "torch.initial_seed", "torch.utils.data.", "builtins.hash", "builtins.id")
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -87,27 +90,69 @@ def obstacle(plan: Plan, values: tuple[Value, ...], node: cst.CSTNode | None) ->
         return "it has no place in the text of the call"
     if not all(any(True for _ in methods((value,), ("__iter__",))) for value in values):
         return "its class cannot be analysed"
-    names = {
-        found.name
-        for value in values
-        if isinstance(value, Instance)
-        for part in descendants(value.cls.node)
-        for found in plan.facts.values_of(part)
-        if isinstance(found, External)
-    }
     reads = reached_by(plan, methods(held_by(values).values(), ("__iter__", "__next__")))
-    for value in reads.values.values():
-        if isinstance(value, External) and value.name not in (*GENERATORS, GENERATOR):
-            names.add(value.name)
-        names.update(name for name in called_names(value) if unseeded(name, value))
-    if any(name.startswith(RANDOM) for name in names):
+    nodes = [node for _, node in reads.nodes]
+    for value in values:
+        nodes.extend(descendants(value.cls.node) if isinstance(value, Instance) else ())
+    made = any(
+        name in (*GENERATORS, GENERATOR) and not is_alike(value)
+        for value in reads.values.values()
+        for name in called_names(value)
+    )
+    if made or draws(plan, nodes):
         return "it draws random numbers, so that every process would see another stream"
     return ""
 
 
-def unseeded(name: str, value: Value) -> bool:
-    """Whether a call makes a generator of random numbers that begins differently each time."""
-    return name in (*GENERATORS, GENERATOR) and not is_seeded(value, GENERATOR)
+def draws(plan: Plan, nodes: list[cst.CSTNode]) -> bool:
+    """Whether some code draws random numbers that are not the same in every process."""
+    alike: set[int] = set()
+    for call in nodes:
+        if not isinstance(call, cst.Call):
+            continue
+        if reseeds(plan, call):
+            return True
+        given = [one.value for one in call.args if one.keyword and one.keyword.value == "generator"]
+        generators = [value for one in given for value in plan.facts.values_of(one)]
+        if generators and all(map(is_alike, generators)):
+            alike.add(id(call.func))
+    return any(
+        isinstance(value, External)
+        and value.name.startswith(RANDOM)
+        and value.name not in GENERATORS
+        and id(node) not in alike
+        for node in nodes
+        for value in plan.facts.values_of(node)
+    ) or any(
+        name in (*GENERATORS, GENERATOR) and not is_alike(value)
+        for node in nodes
+        for value in (plan.facts.values_of(node) if isinstance(node, cst.Call) else ())
+        for name in called_names(value)
+    )
+
+
+def is_alike(value: Value) -> bool:
+    """Whether a generator of random numbers begins alike in every process."""
+    if not isinstance(value, Opaque) or not is_seeded(value, GENERATOR):
+        return False
+    seeds = tuple(one for item in value.arguments.items for one in item.values)
+    return not is_own(seeds)
+
+
+def reseeds(plan: Plan, call: cst.Call) -> bool:
+    """Whether a call gives a generator a seed that may be another in each process."""
+    word = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+    if word not in ("seed", "manual_seed"):
+        return False
+    seeds = tuple(value for one in call.args for value in plan.facts.values_of(one.value))
+    return not seeds or Constant(None) in seeds or is_own(seeds)
+
+
+def is_own(seeds: Values) -> bool:
+    """Whether a seed is made of what may be another in each process."""
+    return is_chance(seeds) or any(
+        name.startswith(OWN_SEEDS) for value in walk_back(seeds) for name in called_names(value)
+    )
 
 
 def shares_already(plan: Plan, value: Value) -> bool:

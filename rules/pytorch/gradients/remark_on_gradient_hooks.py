@@ -43,7 +43,12 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.values import Class, Function, Instance, Opaque, Values
 from transpile.plan.hooks.changes import Kind, worst_change
-from transpile.plan.hooks.functions import is_changed_by_hook, is_kept_by_hook, parameters_of
+from transpile.plan.hooks.functions import (
+    handed_to_hooks,
+    is_changed_by_hook,
+    is_kept_by_hook,
+    parameters_of,
+)
 from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses
 from transpile.plan.roles.surroundings import gradients_off, inside_module
@@ -53,13 +58,14 @@ from transpile.rule import Answer, Remark
 
 CODES = {"PT409": "gradients are changed before they are averaged"}
 
-#: What takes a hook, to how many of its parameters come before the gradients.
+#: What takes a hook, to how many of the hook's arguments come before the gradients, and how many
+#: it is given.
 HOOKS = {
-    "register_hook": 0,
-    "register_full_backward_hook": 1,
-    "register_backward_hook": 1,
-    "register_full_backward_pre_hook": 1,
-    "register_post_accumulate_grad_hook": 0,
+    "register_hook": (0, 1),
+    "register_full_backward_hook": (1, 3),
+    "register_backward_hook": (1, 3),
+    "register_full_backward_pre_hook": (1, 2),
+    "register_post_accumulate_grad_hook": (0, 1),
 }
 
 #: What is made of samples, be it one number.
@@ -76,13 +82,15 @@ def decide(plan: Plan) -> Iterator[Answer]:
         for callee in event.callee:
             if not isinstance(callee, Opaque) or callee.kind != "attribute":
                 continue
-            before = HOOKS.get(callee.name)
+            places = HOOKS.get(callee.name)
             if is_of_whole_batch(plan, event, callee):
                 continue
-            if before is not None and is_changed_by_hook(event, before):
+            if places is not None and is_changed_by_hook(event, *places):
                 seen.add(id(event.node))
                 yield warning(event, after=callee.name == "register_post_accumulate_grad_hook")
-            elif before is not None and is_kept_by_hook(event, before):
+            elif places is not None and (
+                is_kept_by_hook(event, *places) or is_handed_samples(plan, event, callee)
+            ):
                 seen.add(id(event.node))
                 yield warning(event, after=True)
             elif callee.name == "apply" and any(id(v) in reached for v in event.result):
@@ -103,6 +111,16 @@ def is_of_whole_batch(plan: Plan, event: Event, callee: Opaque) -> bool:
     else:
         tensors = [callee.operands[0]] if callee.name == "register_hook" else []
     return any(quantity(plan, each).kind in OF_SAMPLES for each in tensors)
+
+
+def is_handed_samples(plan: Plan, event: Event, callee: Opaque) -> bool:
+    """Whether a hook has something of this process's samples at hand, as by a default.
+
+    What it makes of gradients of the same samples is as right in each process as it is in one.
+    """
+    if any(quantity(plan, (one,)).kind is Way.SAMPLE for one in callee.operands[0]):
+        return False
+    return any(quantity(plan, (one,)).kind in OF_SAMPLES for one in handed_to_hooks(event))
 
 
 def warning(event: Event, after: bool = False) -> Remark:

@@ -13,30 +13,55 @@ from transpile.plan.hooks.changes import ATTRIBUTES_OF_SHAPE, SHAPES, Kind, wors
 from transpile.text.source import Source
 
 
-def hooks_of(event: Event, before: int) -> Iterator[tuple[Function, set[str]]]:
-    """The hooks of the project that a call is given, with what they call the gradients."""
+def hooks_of(event: Event, before: int, count: int) -> Iterator[tuple[Function, set[str]]]:
+    """The hooks of the project that a call is given, with what they call the gradients.
+
+    Args:
+        event: the call.
+        before: how many arguments of hooks come before the gradients.
+        count: how many arguments hooks are given; what else they have a default for is theirs.
+    """
     given = event.arguments.get("hook", 0)
     for value in given.values if given is not None else ():
         function = code_of(value)
         if function is not None:
-            bound = isinstance(value, (BoundMethod, Instance))
-            names = parameters_of(function.node)[before + bound :]
-            yield function, set(names)
+            first = int(isinstance(value, (BoundMethod, Instance)))
+            named: set[str] = set()
+            while isinstance(value, Partial):
+                first += len(value.arguments.positional())
+                named |= {one.keyword for one in value.arguments.items if one.keyword}
+                value = value.callee[0]
+                first += isinstance(value, (BoundMethod, Instance))
+            names = parameters_of(function.node)
+            yield function, set(names[first + before : first + count]) - named
 
 
-def is_changed_by_hook(event: Event, before: int) -> bool:
+def handed_to_hooks(event: Event) -> Iterator[Value]:
+    """What the hooks that a call is given have at hand by defaults, or by partial calls."""
+    given = event.arguments.get("hook", 0)
+    for value in given.values if given is not None else ():
+        function = code_of(value)
+        for defaults in function.defaults.values() if function is not None else ():
+            yield from defaults
+        while isinstance(value, Partial):
+            for item in value.arguments.items:
+                yield from item.values
+            value = value.callee[0]
+
+
+def is_changed_by_hook(event: Event, before: int, count: int) -> bool:
     """Whether a hook may make something else of its gradients than a multiple."""
     return any(
         worst_change(function.node, names) > Kind.MULTIPLE
-        for function, names in hooks_of(event, before)
+        for function, names in hooks_of(event, before, count)
     )
 
 
-def is_kept_by_hook(event: Event, before: int) -> bool:
+def is_kept_by_hook(event: Event, before: int, count: int) -> bool:
     """Whether a hook prints its gradients, or keeps them or what it makes of them."""
     return any(
         isinstance(part, cst.Name) and part.value in names
-        for function, given in hooks_of(event, before)
+        for function, given in hooks_of(event, before, count)
         if isinstance(function.node, cst.FunctionDef)
         for names in (made_of(function.node, given),)
         for statement in descendants(function.node)
