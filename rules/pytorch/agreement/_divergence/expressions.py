@@ -25,6 +25,7 @@ from transpile.records import dataclass, field
 from transpile.rules.pytorch.agreement._together import agreeing_calls
 
 from .causes import ON_DISK, Cause, Look, Place, worst
+from .keys import keys_of
 from .reduced import Reduced, reductions
 from .values import ValueDifferences
 
@@ -114,6 +115,9 @@ class Divergence:
         if isinstance(node, COMPOSITE):
             if asks_for_none(node):
                 return self.absence(module, node)  # type: ignore[arg-type]
+            keyed = self.asked_keys(module, node)
+            if keyed is not None:
+                return keyed
             for part in operands(node):
                 found.add(self.look(module, part))
             if self.asks_objects(node):
@@ -140,6 +144,21 @@ class Divergence:
             found.tests.extend(self.returning_tests(module, node))
         elif isinstance(node, (cst.Attribute, cst.Subscript)):
             found.tests.extend(self.setting_tests(module, node.value))
+        return found
+
+    def asked_keys(self, module: Module, node: cst.CSTNode) -> Look | None:
+        """What the answer tells whether a dict has a key; None for other expressions."""
+        if not isinstance(node, cst.Comparison) or len(node.comparisons) != 1:
+            return None
+        only = node.comparisons[0]
+        if not isinstance(only.operator, (cst.In, cst.NotIn)):
+            return None
+        keys = keys_of(self.plan, self.plan.facts.values_of(only.comparator))
+        if keys is None:
+            return None
+        found = Look(set(), [*keys.tests, *self.setting_tests(module, only.comparator)])
+        found.add(self.look(module, node.left))
+        found.add(self.values.of(keys.values))
         return found
 
     def absences_named(self, module: Module, node: cst.CSTNode) -> list[cst.CSTNode]:

@@ -32,6 +32,7 @@ from transpile.rules.pytorch.randomness._private_chance import differs
 from .causes import Cause, Look
 from .extents import behind_extent
 from .fed import fed_values
+from .keys import keys_asked
 from .on_gpus import OnGpus, is_number_of_gpu
 from .reduced import Reduced
 
@@ -146,6 +147,12 @@ class ValueDifferences:
                 returns = id(value.node) not in counted
                 for event in self.happening.get(id(value.node), ()):
                     found.tests.extend(controls_of(event, returns=returns))
+            asked = keys_asked(self.plan, value)
+            if asked is not None:
+                sought, keys = asked
+                found.tests.extend(keys.tests)
+                pending.extend((*sought, *keys.values))
+                continue
             own = self.own_cause(value)
             if own is not None:
                 found.causes.add(own)
