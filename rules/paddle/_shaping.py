@@ -22,7 +22,7 @@ FILLED = frozenset(
 MADE = frozenset(
     {
         "paddle.randint", "paddle.normal", "paddle.log_normal", "paddle.arange", "paddle.linspace",
-        "paddle.randperm", "paddle.eye",
+        "paddle.logspace", "paddle.randperm", "paddle.eye",
     }
 )  # fmt: skip
 VIEWS = frozenset({"view", "reshape", "reshape_", "expand"})

@@ -100,4 +100,38 @@ After:
 When to ignore:
     Where the parts are known to give the same number.
 """,
+    "MX614": """\
+Why:
+    Each worker sees its part of a batch, and the answer may differ from worker to worker.
+
+How to fix:
+    Ask a sum or a mean of the batch, read by asscalar().
+
+Before:
+    if loss.max().asscalar() > 5:
+        bad += 1
+
+After:
+    if loss.mean().asscalar() > 5:
+        bad += 1
+
+When to ignore:
+    Nothing that is reported or trained depends on the answer.
+""",
+    "MX615": """\
+Why:
+    Each worker sees its part of a batch, and would set its parameters to something else.
+
+How to fix:
+    Make it of a sum or a mean of the batch, read by asscalar().
+
+Before:
+    weight.set_data(weight.data() * (1 - loss.max().asscalar()))
+
+After:
+    weight.set_data(weight.data() * (1 - loss.mean().asscalar()))
+
+When to ignore:
+    Where the parts are known to give the same number.
+""",
 }

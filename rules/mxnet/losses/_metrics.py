@@ -20,6 +20,7 @@ from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.rules.mxnet._roles import Fit, can_reduce, fits_at, receivers_of
+from transpile.rules.mxnet.losses._bent_metrics import bends
 
 #: Metrics that are more than a sum over a count, by their names in lower case.
 UNUSUAL = frozenset(
@@ -36,6 +37,8 @@ BASE = "mxnet.metric.EvalMetric"
 ADDED_UP = frozenset({"sum_metric", "num_inst", "global_sum_metric", "global_num_inst"})
 #: Methods of a metric that say what it counts, not what is reported of it.
 COUNTING = frozenset({"__init__", "update", "update_dict", "reset", "reset_local"})
+#: Those of them that start it again.
+STARTING = frozenset({"__init__", "reset", "reset_local"})
 
 
 def is_metric(value: object) -> bool:
@@ -63,7 +66,77 @@ def is_own_sum(value: Instance) -> bool:
                     return False
                 if name != "__init__" and not stored(method.node) <= ADDED_UP:
                     return False
+                if not adds_up(method.node, name in STARTING) or bends(method.node):
+                    return False
     return True
+
+
+def adds_up(method: cst.FunctionDef, starts: bool) -> bool:
+    """Whether a method adds to what is added up over the workers, or sets it to nothing.
+
+    What keeps the lowest of all batches, or a running mean of them, is no sum of the workers'.
+
+    Args:
+        method: the method.
+        starts: it is where the counts start.
+    """
+    for node in descendants(method):
+        if isinstance(node, cst.AugAssign):
+            if counted_by(node.target) and (
+                not isinstance(node.operator, (cst.AddAssign, cst.SubtractAssign))
+                or counted_by(node.value)
+            ):
+                return False
+        elif isinstance(node, (cst.Assign, cst.AnnAssign)):
+            targets = (
+                [each.target for each in node.targets]
+                if isinstance(node, cst.Assign)
+                else [node.target]
+            )
+            for target, value in (pair for each in targets for pair in paired(each, node.value)):
+                if not counted_by(target) or value is None:
+                    continue
+                if not (is_nothing(value) if starts else is_grown(target, value)):
+                    return False
+    return True
+
+
+def paired(
+    target: cst.BaseExpression, value: cst.BaseExpression | None
+) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression | None]]:
+    """The targets of an assignment, each with what it is set to."""
+    both = (target, value)
+    if all(isinstance(each, (cst.Tuple, cst.List)) for each in both):
+        ours, theirs = target.elements, value.elements  # type: ignore[union-attr, attr-defined]
+        if len(ours) == len(theirs):
+            for one, other in zip(ours, theirs, strict=True):
+                yield from paired(one.value, other.value)
+            return
+    yield target, value
+
+
+def counted_by(node: cst.CSTNode) -> bool:
+    """Whether an expression reads or writes what is added up over the workers."""
+    return any(
+        isinstance(inner, cst.Attribute) and inner.attr.value in ADDED_UP
+        for inner in descendants(node)
+    )
+
+
+def is_nothing(value: cst.BaseExpression) -> bool:
+    """Whether a count starts at nothing there."""
+    return isinstance(value, (cst.Integer, cst.Float)) and not value.evaluated_value
+
+
+def is_grown(target: cst.BaseExpression, value: cst.BaseExpression) -> bool:
+    """Whether a count is set to itself and more."""
+    if not isinstance(value, cst.BinaryOperation) or not isinstance(value.operator, cst.Add):
+        return False
+    sides = [value.left, value.right]
+    own = [side for side in sides if side.deep_equals(target)]
+    return len(own) == 1 and sum(map(counted_by, sides)) == 1
+
+
 
 
 def stored(method: cst.FunctionDef) -> set[str]:

@@ -144,6 +144,8 @@ def numbers_of(plan: Plan, vocabulary: Vocabulary) -> Numbers:
             found.explain(values)
         for test in decisions(plan):
             found.explain(test)
+        for values in put_into_parameters(plan):
+            found.explain(values)
         for _, values in settings(plan):
             if in_training(plan, values):
                 found.explain(values)
@@ -151,14 +153,32 @@ def numbers_of(plan: Plan, vocabulary: Vocabulary) -> Numbers:
             # Equal counts are multiplied in the step itself, if nothing else asks for them.
             if found.counts_all(values) or count_degree(plan, values) < 1:
                 found.explain(values)
+        if is_followed(plan, set(found.readings)):
+            found.chosen.update((id(each.node), each) for each in found.readings.values())
     return found
 
 
-def put_by_index(plan: Plan) -> Iterator[Values]:
-    """What training puts into arrays by index."""
-    from transpile.rules.mxnet.losses._stored import stored
+def put_into_parameters(plan: Plan) -> Iterator[Values]:
+    """What training puts into parameters that is made of its batches."""
+    from transpile.rules.mxnet.losses._followed import set_parameters
 
-    for _, values in stored(plan):
+    for _, values in set_parameters(plan):
+        if in_training(plan, values):
+            yield values
+
+
+def is_followed(plan: Plan, readings: set[int]) -> bool:
+    """Whether an optimizer, a parameter or a step is told what follows from readings."""
+    from transpile.rules.mxnet.losses._followed import any_sink
+
+    return any_sink(plan, readings)
+
+
+def put_by_index(plan: Plan) -> Iterator[Values]:
+    """What training puts into arrays by index, and what says where in containers it puts things."""
+    from transpile.rules.mxnet.losses._stored import placed, stored
+
+    for _, values in (*stored(plan), *placed(plan)):
         yield values
 
 
@@ -252,7 +272,7 @@ def apart(plan: Plan, event: Event) -> bool:
     """Whether a place is reached where one worker's batch says so."""
     return any(
         isinstance(frame, Branch)
-        and isinstance(frame.node, cst.If)
+        and isinstance(frame.node, cst.If | cst.IfExp)
         and trained(plan, plan.facts.values_of(frame.node.test))
         for frame in event.stack
     )
@@ -322,6 +342,11 @@ def decisions(plan: Plan) -> Iterator[Values]:
     """The conditions that depend on training data and lead to something."""
     seen: set[int] = set()
     for event in plan.facts.events:
+        if event.kind in ("test", "choose") and not event.detached:
+            values = plan.facts.values_of(event.node)
+            if id(event.node) not in seen and in_training(plan, values):
+                seen.add(id(event.node))
+                yield values
         for frame in event.stack:
             if isinstance(frame, Branch) and isinstance(frame.node, cst.If):
                 if id(frame.node) not in seen:

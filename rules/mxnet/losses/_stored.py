@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.facts.values import Instance, Mapping, Sequence, Values
+from transpile.facts.values import Instance, Mapping, Sequence, Value, Values
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
+from transpile.quantity.contents import is_array, written
 from transpile.quantity.domain import Kind
 from transpile.rules.mxnet._roles import updates
 from transpile.rules.mxnet.losses._losses import shares
@@ -35,6 +36,32 @@ def stored(plan: Plan) -> Iterator[tuple[Event, Values]]:
         values = (*event.result, *places(plan, event.node))
         if in_training(plan, values):
             yield event, values
+
+
+def placed(plan: Plan) -> Iterator[tuple[Event, Values]]:
+    """The changes, in a training loop, of containers from before it, where samples say what place.
+
+    These are counters, sets and dicts whose methods are given samples (``seen.update(labels)``), as
+    well as what is stored under a key that is made of them.
+    """
+    from transpile.rules.mxnet.losses._followed import made_of_samples
+
+    loops = {id(one.loop.node) for one in updates(plan) if one.loop is not None}
+    for event in plan.facts.events:
+        if event.detached or not any(id(frame.node) in loops for frame in event.loops()):
+            continue
+        for cell, by in written(plan, event):
+            if not is_array(cell) and not made_within(event, cell, loops):
+                if made_of_samples(plan, by):
+                    yield event, by
+
+
+def made_within(event: Event, cell: Value, loops: set[int]) -> bool:
+    """Whether a container is made in one of these loops, anew in each round."""
+    source, node = event.module.source, getattr(cell, "node", None)
+    if node is None or not source.has(node):
+        return False
+    return any(id(around) in loops for around in source.parents(node))
 
 
 def lasts(plan: Plan, holders: Values, made: set[int]) -> bool:

@@ -46,7 +46,7 @@ from transpile.rules.mxnet.effects._vocabulary import VOCABULARY
 from transpile.rules.mxnet.losses._evaluation import Shared, evaluations
 from transpile.rules.mxnet.losses._metrics import is_metric, unusual
 from transpile.rules.mxnet.losses._numbers import numbers_of, reports
-from transpile.rules.mxnet.losses._stored import stored
+from transpile.rules.mxnet.losses._stored import placed, stored
 
 CODES = {
     "MX601": "a training metric counts the samples of all workers",
@@ -254,6 +254,10 @@ def reported(plan: Plan) -> Iterator[Remark]:
         if id(event.node) not in seen and not (can_reduce(plan) and numbers.explain(values)):
             seen.add(id(event.node))
             yield one_worker(event, "what is put by index into an array here")
+    for event, values in placed(plan):
+        if id(event.node) not in seen and not (can_reduce(plan) and numbers.explain(values)):
+            seen.add(id(event.node))
+            yield one_worker(event, "what is put into a container here")
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

@@ -39,12 +39,15 @@ from transpile.rules.mxnet._roles import can_reduce
 from transpile.rules.mxnet.data._loaders import asks_workers, from_store
 from transpile.rules.mxnet.effects._vocabulary import VOCABULARY
 from transpile.rules.mxnet.losses._decided import decided_settings
+from transpile.rules.mxnet.losses._followed import chosen_by_one_worker, set_by_one_worker
 from transpile.rules.mxnet.losses._numbers import Number, in_training, numbers_of
 from transpile.rules.mxnet.losses._settings import settings
 
 CODES = {
     "MX605": "a number counts the samples of all workers",
     "MX613": "an optimizer is set to what one worker has of its batches",
+    "MX614": "one worker's part of a batch decides how training goes on",
+    "MX615": "parameters are set by what one worker has of a batch",
 }
 #: Where calls are split, every worker has whole batches.
 WAYS = ("data",)
@@ -61,6 +64,15 @@ def decide(plan: Plan) -> Iterator[Answer]:
             done=is_done(plan, number),
         )
     yield from set_by_one(plan)
+    for where in chosen_by_one_worker(plan):
+        yield Remark.warn(
+            "MX614",
+            where,
+            "each worker answers this by its own part of the batch, and may go on otherwise than "
+            "the others, and than one process does",
+            "ask a sum or a mean over the batch that is read by asscalar(), or split the network's "
+            "calls (--shard calls)",
+        )
 
 
 def set_by_one(plan: Plan) -> Iterator[Remark]:
@@ -78,6 +90,26 @@ def set_by_one(plan: Plan) -> Iterator[Remark]:
                 "take steps of other sizes than one process does",
                 "make it of a sum or a mean over the batch that is read by asscalar(), of a count "
                 "of samples that grows by +=, or of the number of steps",
+            )
+    for event, of_optimizer in set_by_one_worker(plan):
+        if id(event.node) in seen:
+            continue
+        seen.add(id(event.node))
+        if of_optimizer:
+            yield Remark.warn(
+                "MX613",
+                event,
+                "what is set here follows from one worker's part of the batches: the workers set "
+                "other values, and take other steps than one process does",
+                "let it follow from a sum or a mean over the batch that is read by asscalar()",
+            )
+        else:
+            yield Remark.warn(
+                "MX615",
+                event,
+                "these parameters are set by one worker's part of the batch: those of the workers "
+                "come apart",
+                "make it of a sum or a mean over the batch that is read by asscalar()",
             )
     for where in decided_settings(plan):
         node = where.node if isinstance(where, Event) else where[1]

@@ -140,6 +140,22 @@ After:
 When to ignore:
     Where both answers train the same.
 """,
+    "PD725": """\
+Why:
+    Each process sees its share of a batch, and would set its parameters to something else.
+
+How to fix:
+    Make it of a number that is reduced over the processes, or convert with --shard calls.
+
+Before:
+    p.set_value(p * (1 - loss.detach()))
+
+After:
+    p.set_value(p * (1 - float(loss)))
+
+When to ignore:
+    Where the shares are known to give the same number.
+""",
     "PD408": """\
 Why:
     A hook sees the gradients of one process's share, which are averaged only then.

@@ -47,6 +47,7 @@ from transpile.rules.paddle.agreement._conditions import (
     last_word,
     tests,
 )
+from transpile.rules.paddle.agreement._set_parameters import set_by_share
 from transpile.rules.paddle.losses._numbers import (
     SHOWING,
     SHOWING_METHODS,
@@ -59,6 +60,7 @@ CODES = {
     "PD722": "a decision depends on one process's part of the batch",
     "PD723": "all processes take rank 0's number",
     "PD724": "one process's part of a batch decides how training goes on",
+    "PD725": "parameters are set by one process's part of a batch",
 }
 AGREEING = frozenset({"paddle.distributed.broadcast_object_list", "paddle.distributed.all_reduce"})
 
@@ -76,11 +78,25 @@ def decide(plan: Plan) -> Iterator[Answer]:
         yield from answer(plan, test, controlled)
     yield from plateaus(plan)
     yield from chosen_by_share(plan, seen)
+    for event in set_by_share(plan, numbers(plan).after or analysis(plan)) if shares(plan) else ():
+        yield Remark.warn(
+            "PD725",
+            event,
+            "these parameters are set by one process's part of the batch: those of the processes "
+            "come apart",
+            "make it of a number that is reduced over the processes, such as float(loss), or split "
+            "the model's calls (--shard calls)",
+        )
+
+
+def shares(plan: Plan) -> bool:
+    """Whether each process has a share of every batch: where calls are split, it has all of it."""
+    return plan.way == "data"
 
 
 def chosen_by_share(plan: Plan, seen: set[int]) -> Iterator[Remark]:
     """Warnings about conditions in training that each process answers by its share of a batch."""
-    if plan.way != "data":
+    if not shares(plan):
         return
     after = numbers(plan).after or analysis(plan)
     said = {id(node) for node in seen_tests(plan)}

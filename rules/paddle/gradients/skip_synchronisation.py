@@ -27,8 +27,9 @@ After:
             optimizer.clear_grad()
 
 Refuses when:
-    never: where it is not certain in which micro steps gradients are needed, every one of them
-    averages, which is right and only slower.
+    never: where it is not certain in which micro steps gradients are needed, or they are read,
+    clipped or decided by between the steps, every one of them averages, which is right and only
+    slower.
 
 Source:
     https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/DataParallel_en.html
@@ -40,10 +41,10 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.facts.events import Within
+from transpile.facts.events import Call, Loop, Within
 from transpile.facts.module import Module
 from transpile.facts.values import Generator
-from transpile.facts.walk import descendants
+from transpile.facts.walk import children, descendants
 from transpile.layout import guard
 from transpile.layout.calls import written_call
 from transpile.layout.lines import statement_indentation
@@ -51,12 +52,15 @@ from transpile.plan.data.sources import is_simple
 from transpile.plan.effects.treatment import bound_names
 from transpile.plan.flow.places import Statement, statement_in
 from transpile.plan.model import Backward, Model, Plan
+from transpile.plan.models.averaging import GRADIENT_READERS
 from transpile.plan.models.learning import training_forwards
 from transpile.records import dataclass
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.paddle.losses._shares import analysis
 
 CODES = {"PD331": "gradients are averaged where the optimizer steps"}
+#: Functions and methods that read gradients, or change them.
+READERS = GRADIENT_READERS - {"grad"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,9 +142,43 @@ def micro_step(plan: Plan, backward: Backward) -> MicroStep | None:
         for statement in order[order.index(first) : order.index(step)]
         for name in bound_names(statement)
     }
-    if used & bound:
+    if used & bound or reads_early(plan, loop, step):
         return None
     return MicroStep(loop.module, first, last, loop.module.source.code(call.func), condition)
+
+
+def reads_early(plan: Plan, loop: Loop, step: cst.If) -> bool:
+    """Whether the loop looks at gradients, or changes them, other than where the optimizer steps.
+
+    In a micro step that averages nothing they are those of one process's share.
+    """
+    trees: dict[int, cst.CSTNode] = {id(loop.node): loop.node}
+    for event in plan.facts.calls:
+        frames = [frame.node for frame in event.stack if not isinstance(frame, Within)]
+        if loop.node not in frames or step in frames:
+            continue
+        words = {getattr(callee, "name", "").rpartition(".")[2] for callee in event.callee}
+        if words & READERS:
+            return True
+        inside = event.stack[frames.index(loop.node) :]
+        trees.update(
+            (id(frame.function.node), frame.function.node)
+            for frame in inside
+            if isinstance(frame, Call)
+        )
+    return any(reads_gradients(tree, step) for tree in trees.values())
+
+
+def reads_gradients(tree: cst.CSTNode, step: cst.If) -> bool:
+    """Whether code reads the gradient of a tensor, beside a statement."""
+    stack = list(children(tree))
+    while stack:
+        node = stack.pop()
+        if isinstance(node, cst.Attribute) and node.attr.value in ("grad", "gradient"):
+            return True
+        if node is not step:
+            stack.extend(children(node))
+    return False
 
 
 def condition_of(

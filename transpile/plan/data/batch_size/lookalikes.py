@@ -26,6 +26,9 @@ from transpile.plan.graph import identity, is_instance_of, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.models.widths import layer_widths
 
+#: Functions that spread as many numbers as they are told over what comes before.
+SPREADING = frozenset({"linspace", "logspace", "geomspace"})
+
 
 def numbers_like(plan: Plan, event: Event, batch_size: Values) -> Iterator[Use]:
     """A literal that counts the samples of a shape in the training step, and is the batch size."""
@@ -76,7 +79,7 @@ def rows_like(plan: Plan, event: Event, batch_size: Values) -> Iterator[Use]:
     )
     joins = any(isinstance(c, External) and c.name in shaping.joins for c in event.callee)
     assert isinstance(event.node, cst.Call)
-    for number in first_numbers(event.node) if made or drawn else ():
+    for number in row_numbers(event) if made or drawn else ():
         if number.evaluated_value == batch_size[0].value:
             yield may_be_it(event.module, number, event.module.source.code(number))
     for argument in event.node.args[:1] if joins else ():
@@ -98,7 +101,7 @@ def rows_by_name(
         for one in event.callee
     )
     counts = any(isinstance(one, External) and one.name in shaping.made for one in event.callee)
-    given = sizes(event.node, shaping.keywords)
+    given = spread_over(event) or sizes(event.node, shaping.keywords)
     # A number alone is more often that of what there is for each sample.
     for size in given[:1] if shaped and (counts or len(given) > 1) else ():
         if isinstance(size, (cst.Name, cst.Attribute)):
@@ -163,6 +166,34 @@ def learns(plan: Plan, event: Event) -> bool:
     return event.arguments.keyword("requires_grad") is not None or any(
         id(value) in learned for value in event.result
     )
+
+
+def row_numbers(event: Event) -> Iterator[cst.Integer | cst.Float]:
+    """The literals that may say how many rows a call makes."""
+    assert isinstance(event.node, cst.Call)
+    told = spread_over(event)
+    yield from (each for each in told if isinstance(each, (cst.Integer, cst.Float)))
+    if not told:
+        yield from first_numbers(event.node)
+
+
+def spread_over(event: Event) -> list[cst.BaseExpression]:
+    """How many numbers a call counts up in, where other arguments come before that.
+
+    These are the third of ``linspace(0, 1, n)``, and the second of ``arange(0, n)``.
+    """
+    assert isinstance(event.node, cst.Call)
+    words = {one.name.rpartition(".")[2] for one in event.callee if isinstance(one, External)}
+    plain = [arg.value for arg in event.node.args if arg.keyword is None and not arg.star]
+    named = {arg.keyword.value: arg.value for arg in event.node.args if arg.keyword is not None}
+    if words & SPREADING:
+        return plain[2:3] or [named[word] for word in ("steps", "num") if word in named]
+    if "arange" in words:
+        start = plain[0] if plain else named.get("start")
+        stop = plain[1] if len(plain) > 1 else named.get("stop", named.get("end"))
+        if stop is not None and isinstance(start, cst.Integer) and not start.evaluated_value:
+            return [stop]
+    return []
 
 
 def first_numbers(call: cst.Call) -> Iterator[cst.Integer | cst.Float]:
