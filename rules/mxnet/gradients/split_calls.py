@@ -42,6 +42,7 @@ from transpile.layout import insert_before
 from transpile.plan.data.batch_kinds import Batch, batch_of
 from transpile.plan.flow.places import Statement, insertion_place
 from transpile.plan.hooks.kept_by_models import classes_of, parts, targets
+from transpile.plan.hooks.methods_of_models import reached_by_passes
 from transpile.plan.model import Model, Plan
 from transpile.records import dataclass
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
@@ -217,10 +218,13 @@ def network_of(module: Module, node: cst.CSTNode | None) -> str:
 
 def what_is_kept(plan: Plan, model: Model) -> str:
     """What a network of the project does in its calls that the first batch would not show."""
+    passes = reached_by_passes(classes_of(plan, model))
     for cls in classes_of(plan, model):
         for name, values in cls.scope.names.items():
             for function in values:
                 if not isinstance(function, Function) or name == "__init__":
+                    continue
+                if id(function.node) not in passes:
                     continue
                 for node in descendants(function.node):
                     if not fits_split_calls(node):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.facts.events import Event
-from transpile.facts.values import BoundMethod, External, Instance, Opaque, Value
+from transpile.facts.values import BoundMethod, External, Instance, Opaque, Value, Values, only_constant
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.learning import outputs, reached_by_losses, training_forwards
 from transpile.plan.models.parts import part_base
+from transpile.plan.query import query
 from transpile.plan.roles.surroundings import gradients_off, inside_module
 
 #: Methods of a layer that compute nothing that is trained.
@@ -84,7 +85,7 @@ def bypass(plan: Plan, event: Event, callee: Value, model: Model) -> str:
     if isinstance(callee, Opaque) and callee.kind in ("attribute", "item"):
         if callee.name in METHODS or not callee.operands or not callee.operands[0]:
             return ""
-        if part_base(callee) is model.value:
+        if part_base(callee) is model.value and not is_buffer(plan, callee.operands[0]):
             return "a part of the model is called on its own in training, past its wrap"
     if isinstance(model.value, Instance) and callee is not model.value:
         held = (part for values in model.value.attributes.values() for part in values)
@@ -94,6 +95,29 @@ def bypass(plan: Plan, event: Event, callee: Value, model: Model) -> str:
         if layer and any(callee is part for part in held):
             return "a part of the model is called on its own in training, past its wrap"
     return ""
+
+
+def is_buffer(plan: Plan, values: Values) -> bool:
+    """Whether values are buffers, which learn nothing: a method of a tensor is no part's pass."""
+    return bool(values) and all(
+        isinstance(value, Opaque)
+        and value.kind == "attribute"
+        and value.name in buffer_names(plan)
+        for value in values
+    )
+
+
+@query
+def buffer_names(plan: Plan) -> frozenset[str]:
+    """The names that the script registers buffers of layers under."""
+    return frozenset(
+        constant.value
+        for event in plan.facts.calls_by_word.get("register_buffer", ())
+        for name in (event.arguments.get("name", 0),)
+        if name is not None
+        for constant in (only_constant(name.values),)
+        if constant is not None and isinstance(constant.value, str)
+    )
 
 
 def calls_layers(plan: Plan, event: Event) -> bool:

@@ -10,6 +10,7 @@ from transpile.facts.values import Class, Function, Instance, Opaque, Values
 from transpile.facts.walk import descendants, is_of_self
 from transpile.plan.graph import called_names
 from transpile.plan.hooks.kept_by_models import parts, targets
+from transpile.plan.hooks.methods_of_models import reached_by_passes
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.function_gradients import parameter_gradients
 from transpile.plan.models.learning import training_forwards
@@ -31,8 +32,9 @@ def whole_because(plan: Plan, model: Model) -> str:
     """Why every process computes the calls of a model whole; empty where they are split."""
     if has_hooks(plan):
         return "a hook of a layer sees the rows of one process alone"
+    passes = reached_by_passes(classes_of(model))
     for cls in classes_of(model):
-        kept = what_is_kept(cls)
+        kept = what_is_kept(cls, passes)
         if kept:
             return kept
     if made_for_batches(plan, model):
@@ -71,11 +73,19 @@ def classes_of(model: Model) -> Iterator[Class]:
             yield value.cls
 
 
-def what_is_kept(cls: Class) -> str:
-    """What a class of the project does in its calls that the first batch would not show."""
+def what_is_kept(cls: Class, passes: set[int]) -> str:
+    """What a class of the project does in its calls that the first batch would not show.
+
+    Args:
+        cls: the class.
+        passes: the methods that calls of the model run, by the identity of their node. Others are
+            given whole batches by the script.
+    """
     for name, values in cls.scope.names.items():
         for function in values:
             if not isinstance(function, Function) or name in ("__init__", "reset_parameters"):
+                continue
+            if id(function.node) not in passes:
                 continue
             told = {id(node) for node in modes_of_dropout(function.node)}
             for node in descendants(function.node):

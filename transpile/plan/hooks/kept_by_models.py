@@ -14,6 +14,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import Class, Instance, Opaque
 from transpile.facts.walk import descendants
 from transpile.plan.graph import method_calls
+from transpile.plan.hooks.methods_of_models import fed_in_training
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.parts import walk_parts
 from transpile.records import dataclass
@@ -52,7 +53,7 @@ def kept_by_models(plan: Plan) -> Iterator[KeptByModel]:
         for cls in classes_of(plan, model):
             if id(cls.node) not in seen:
                 seen.add(id(cls.node))
-                yield from kept_by(cls)
+                yield from kept_by(cls, fed_in_training(plan))
 
 
 def classes_of(plan: Plan, model: Model) -> Iterator[Class]:
@@ -80,12 +81,17 @@ def added_to(plan: Plan, holder: Opaque) -> Iterator[Instance]:
                             yield from (v for v in item.values if isinstance(v, Instance))
 
 
-def kept_by(cls: Class) -> Iterator[KeptByModel]:
-    """What one class keeps of the samples that its passes are given."""
+def kept_by(cls: Class, fed: set[int]) -> Iterator[KeptByModel]:
+    """What one class keeps of the samples that its passes, and other methods, are given.
+
+    Args:
+        cls: the class.
+        fed: the methods that a training loop gives samples itself, by the identity of their node.
+    """
     methods = {
         one.name.value: one for one in cls.node.body.body if isinstance(one, cst.FunctionDef)
     }
-    passes = [one for name, one in methods.items() if name in FORWARD]
+    passes = [one for name, one in methods.items() if name in FORWARD or id(one) in fed]
     pending, reached = list(passes), {id(one): one for one in passes}
     while pending:
         for word in words_of(descendants(pending.pop())):
