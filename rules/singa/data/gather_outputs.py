@@ -3,7 +3,7 @@
 What:
     Where the script takes outputs to the host, all processes get the rows of all, in the order of
     the batch, and of a loss the mean over all. Counts, sums, decisions and files that follow are
-    those of one process.
+    those of one process. A number of samples that ``train_one_batch`` adds up is that of all.
 
 Why:
     A device computes its process's samples of a batch alone: its loss and its outputs are a part.
@@ -17,7 +17,8 @@ After:
     total += mean_of(tensor.to_numpy(loss))[0]
 
 Refuses when:
-    it is not known of what is read whether it is rows, a mean, or the same everywhere.
+    it is not known of what is read whether it is rows, a mean, or the same everywhere, or the size
+    of a share is kept by a model otherwise.
 
 Source:
     https://singa.apache.org/docs/dist-train/
@@ -32,7 +33,10 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Class, External, Opaque, Values
+from transpile.facts.walk import descendants, is_of_self
 from transpile.layout import wrap_expression
+from transpile.plan.flow.places import function_of
+from transpile.plan.hooks.kept_by_models import is_first_of_shape
 from transpile.plan.model import Plan
 from transpile.plan.query import query
 from transpile.records import dataclass
@@ -47,10 +51,12 @@ CODES = {
     "SG141": "what comes back from the devices is put together",
     "SG142": "it is not known what comes back from the devices here",
     "SG143": "a part of the batch is read on one device",
+    "SG144": "a model counts the samples of all processes",
 }
 #: Functions and methods that give numbers of a tensor to the host, or show them.
 READING = frozenset({"singa.tensor.to_host", "builtins.print", "builtins.float", "builtins.str"})
 READING_METHODS = frozenset({"l1", "l2", "to_host", "GetFloatValue", "GetIntValue"})
+COUNT = "get_world_size"
 HELPERS = {ROWS: "whole_of", MEAN: "mean_of"}
 
 
@@ -104,6 +110,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
     if own_path(plan) is None and not is_shared(plan):
         yield from other_reads(plan)
         yield from sizes_of_shares(plan)
+        yield from counted_in_models(plan)
 
 
 def other_reads(plan: Plan) -> Iterator[Remark]:
@@ -160,6 +167,64 @@ def in_layer(plan: Plan, module: Module, node: cst.CSTNode) -> bool:
     return False
 
 
+def counted_in_models(plan: Plan) -> Iterator[Answer]:
+    """Numbers of samples that a model keeps of the batches which it is given, or gives back."""
+    for module in plan.facts.modules.values():
+        for node in module.source.nodes_of(cst.Subscript):
+            if not is_first_of_shape(node) or not in_layer(plan, module, node):
+                continue
+            statement = kept_by(module, node)
+            if statement is None:
+                continue
+            function = function_of(module, node)
+            name = function.name.value if function is not None else ""
+            adds = isinstance(statement, cst.AugAssign) and statement.value is node
+            if name == "train_one_batch" and adds:
+                yield Ruling.apply(
+                    "SG144",
+                    (module, node),
+                    "the samples of all processes are counted here",
+                    data=COUNT,
+                )
+            else:
+                yield Remark.error(
+                    "SG143",
+                    (module, node),
+                    f"`{module.source.code(node)}` is the size of one process's share of a batch",
+                    "count the samples in the training loop, by the array that is copied",
+                )
+
+
+def kept_by(module: Module, node: cst.CSTNode) -> cst.CSTNode | None:
+    """The statement that keeps a number for later calls; None where none does."""
+    for parent in module.source.parents(node):
+        if isinstance(parent, cst.Call) and not is_kept_call(parent):
+            return None
+        if isinstance(parent, cst.AugAssign):
+            return parent if is_of_self(parent.target) else None
+        if isinstance(parent, cst.Call):
+            return parent
+        if isinstance(parent, cst.Assign):
+            targets = [each.target for each in parent.targets if is_of_self(each.target)]
+            again = any(
+                part.deep_equals(target) for target in targets for part in descendants(parent.value)
+            )
+            return parent if again else None
+        if isinstance(parent, cst.BaseStatement):
+            return None
+    return None
+
+
+def is_kept_call(call: cst.Call) -> bool:
+    """Whether a call puts what it is given into something that a model keeps."""
+    function = call.func
+    return (
+        isinstance(function, cst.Attribute)
+        and function.attr.value in ("append", "extend", "update", "add")
+        and is_of_self(function.value)
+    )
+
+
 def is_of_a_row(module: Module, node: cst.Attribute) -> bool:
     """Whether a length other than the first is taken of a shape."""
     parent = module.source.parent(node)
@@ -174,6 +239,11 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The helper around what is read."""
     assert isinstance(ruling.node, cst.BaseExpression)
     yield Helper(ruling.data, ruling.module)
+    if ruling.data == COUNT:
+        after = f" * {plan.names_in(ruling.module).fresh(COUNT)}()"
+        for edit in wrap_expression(ruling.module.source, ruling.node, "", after):
+            yield In(ruling.module, edit)
+        return
     name = plan.names_in(ruling.module).fresh(ruling.data)
     for edit in wrap_expression(ruling.module.source, ruling.node, f"{name}(", ")"):
         yield In(ruling.module, edit)
