@@ -155,8 +155,11 @@ def checkpoints_of_this_worker(folder: Any) -> Any:
         raise SystemExit(f"the workers see other files in {folder}: it must be shared")
     if own != folder:
         tf.io.gfile.makedirs(own)
+        for name in set(tf.io.gfile.listdir(own)).difference(names):
+            if not tf.io.gfile.isdir(os.path.join(own, name)):
+                tf.io.gfile.remove(os.path.join(own, name))
         for name in names:
             if not tf.io.gfile.isdir(os.path.join(folder, name)):
-                tf.io.gfile.copy(os.path.join(folder, name), os.path.join(own, name))
+                tf.io.gfile.copy(os.path.join(folder, name), os.path.join(own, name), True)
     wait_for_workers()
     return own

@@ -53,6 +53,17 @@ CODES = {
     "TF303": "a call that is differentiated twice is computed whole by every worker",
 }
 
+NOTHING_LEFT = (
+    "every call of a model here is differentiated twice, and so computed whole by every worker: "
+    "nothing is left that the workers could share",
+    "call the model for the loss once more, outside of the inner tape, as in 'model(x)' beside "
+    "the output that the penalty is made of",
+)
+NO_CALL = (
+    "no call of a Keras model is seen under a tf.GradientTape",
+    "build the model as a keras.Model, and call it under the tape",
+)
+
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each call of a model, and for the updates."""
@@ -68,12 +79,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
             yield Ruling.refuse(
                 "TF302",
                 event,
-                (
-                    "gradients are taken twice, of which the rows of one worker know nothing"
-                    if twice
-                    else "no call of a Keras model is seen under a tf.GradientTape"
-                ),
-                "build the model as a keras.Model, and call it under the tape",
+                *(NOTHING_LEFT if twice else NO_CALL),
             )
         return
     for event in calls:
