@@ -99,3 +99,49 @@ def test_what_cannot_be_made_a_share_is_refused(changed: str) -> None:
 def test_whole_batches_for_each_trainer_need_no_shares() -> None:
     assert "FL202" in codes(script(), batch_size="per-device")
     assert "share_size" not in convert(script(), Options(batch_size="per-device")).text
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        'fluid.layers.reshape(fluid.layers.range(0, 8, 1, "float32"), [8, 1])',
+        'fluid.layers.assign(np.arange(8).reshape(8, 1).astype("float32"))',
+        'fluid.layers.assign(np.arange(8).reshape((8, 1)).astype("float32")) / 8.0',
+    ],
+)
+@pytest.mark.parametrize("met", ["rows * weights", "fluid.layers.elementwise_mul(rows, weights)"])
+def test_rows_that_differ_and_are_as_many_as_the_batch_are_refused(rows: str, met: str) -> None:
+    labels = f"weights = {rows}\nlabels = {met}"
+    assert "FL202" in codes(script(labels=labels))
+    assert "FL202" not in codes(script(labels=labels.replace("8, 1", "1, 1").replace("(8", "(1")))
+
+
+def test_rows_that_are_fed_beside_a_reader_are_divided_with_the_batch() -> None:
+    text = """\
+import numpy as np
+import paddle
+import paddle.fluid as fluid
+
+
+def rows():
+    for i in range(64):
+        yield [i / 64.0], [i / 32.0]
+
+
+x = fluid.layers.data("x", [1], dtype="float32")
+y = fluid.layers.data("y", [1], dtype="float32")
+w = fluid.layers.data("w", [1], dtype="float32")
+costs = fluid.layers.square_error_cost(fluid.layers.fc(x, 1), y) * w
+fluid.optimizer.SGD(0.1).minimize(fluid.layers.mean(costs))
+exe = fluid.Executor(fluid.CPUPlace())
+exe.run(fluid.default_startup_program())
+feeder = fluid.DataFeeder([x, y], fluid.CPUPlace())
+for batch in paddle.batch(rows, 8)():
+    exe.run(feed={})
+"""
+    weights = "np.arange(8, dtype='float32').reshape(8, 1)"
+    plain = "'x': np.array([r[0] for r in batch]), 'y': np.array([r[1] for r in batch])"
+    divided = text.replace("feed={}", f"feed={{{plain}, 'w': {weights}}}")
+    assert "shard_feed({'x'" in written(divided)
+    fed = text.replace("feed={}", f"feed=dict(feeder.feed(batch), w={weights})")
+    assert "FL202" in codes(fed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fluid_scripts import HEAD, codes
+from fluid_scripts import HEAD, SCRIPT, codes
 
 STATE = """\
 state = fluid.layers.create_global_var([1], 0.0, "float32", persistable=True, name="state")
@@ -98,3 +98,33 @@ def test_batches_that_are_made_without_it_are_not(given: str, after: str) -> Non
 def test_means_that_the_servers_average_may_be_fed() -> None:
     averaged = RUN.replace("costs", "loss").replace("FED", "rows - shift")
     assert "FL314" not in fed(averaged, "shift = float(e[0])")
+
+
+KEEPING = """\
+import collections
+import numpy as np
+
+counts, seen, tally = collections.Counter(), set(), {True: 0, False: 0}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("counts.update([row[1][0] for row in batch])", True),
+        ("seen.update(row[1][0] for row in batch)", True),
+        ("tally[float(top) > 1] += 1", True),
+        ("counts.update([1])", False),
+        ("fresh = collections.Counter(); fresh.update([row[1][0] for row in batch])", False),
+    ],
+)
+def test_counters_and_sets_of_a_share_are_said(line: str, told: bool) -> None:
+    run = "top, = exe.run(feed=feeder.feed(batch), fetch_list=[fluid.layers.reduce_max(costs)])"
+    script = KEEPING + SCRIPT.replace("exe.run(feed=feeder.feed(batch))", f"{run}\n    {line}")
+    assert ("FL305" in codes(script)) is told
+
+
+def test_parameters_that_are_set_behind_a_step_do_not_come_to_the_servers() -> None:
+    line = "fluid.global_scope().find_var('w').get_tensor().set(np.ones(1), fluid.CPUPlace())"
+    run = "exe.run(feed=feeder.feed(batch))"
+    assert "FL602" in codes(KEEPING + SCRIPT.replace(run, f"{run}\n    {line}"))

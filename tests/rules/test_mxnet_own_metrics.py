@@ -1,87 +1,75 @@
-"""Metrics of MXNet whose classes a script derives from ``EvalMetric``."""
+"""Own metrics of MXNet that are no sum over a count: the workers' do not add up."""
 
 from __future__ import annotations
 
 import pytest
-from data_way import convert
-from mxnet_scripts import HEAD as DATA
-from mxnet_scripts import LOADER, TRAINER, codes
+from mxnet_scripts import codes
 
-HEAD = """\
-class Own(mx.metric.EvalMetric):
-    def __init__(self):
-        super().__init__("own")
+from transpile import convert
 
-    {reset}def update(self, labels, preds):
-        for label, pred in zip(labels, preds):
-            {update}
-    {get}
-
-metric = Own()
-"""
-STEP = """\
-for data, label in loader:
-    with autograd.record():
-        out = net(data)
-        loss = loss_fn(out, label)
-    loss.backward()
-    trainer.step(8)
-    metric.update([label], [out])
-print(metric.get())
-"""
-SUM = (
-    "self.sum_metric += float((label == pred).sum().asscalar())\n"
-    "            self.num_inst += len(label)"
-)
-OTHERS = {
-    "a table": ("self.table[int(label[0].asscalar())] += 1", "", ""),
-    "a largest one": ("self.best = max(self.best, float(pred.max().asscalar()))", "", ""),
-    "a list": ("self.kept.append(pred)", "", ""),
-    "read in its own way": (SUM, "", "def get(self):\n        return self.name, 1\n"),
-}
-
-
-def converted(update: str, reset: str = "", get: str = "") -> tuple[str, set[str]]:
-    """The output and the codes for a metric."""
-    metric = HEAD.format(update=update, reset=reset, get=get)
-    result = convert(DATA + LOADER + TRAINER + metric + STEP)
-    return result.text, set(codes(result))
-
-
-def test_a_sum_over_a_count_is_added_up() -> None:
-    text, told = converted(SUM)
-    assert "reduce_metric(metric).get()" in text
-    assert "MX602" not in told
-
-
-@pytest.mark.parametrize("name", OTHERS)
-def test_what_keeps_something_else_is_told(name: str) -> None:
-    text, told = converted(*OTHERS[name])
-    assert "MX602" in told
-    assert "reduce_metric(metric)" not in text
-
-
-@pytest.mark.parametrize(("member", "told"), [("mx.metric.np(root)", True), ('"acc"', False)])
-def test_members_of_a_metric_of_several_are_looked_at(member: str, told: bool) -> None:
-    """However they get in."""
-    script = f"""\
+SCRIPT = """\
 import mxnet as mx
 import numpy as np
 
-x, y = np.zeros((64, 4), "float32"), np.zeros(64, "float32")
+
+class Own(mx.metric.EvalMetric):
+    def reset(self):
+        self.num_inst, self.sum_metric = {start}
+
+    def update(self, labels, preds):
+        value = (preds[0].asnumpy().argmax(1) == labels[0].asnumpy()).mean()
+        {update}
 
 
-def root(label, pred):
-    return float(np.sqrt(((label - pred[:, 1]) ** 2).mean()))
-
-
-symbol = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2)
-symbol = mx.sym.SoftmaxOutput(symbol, name="softmax")
-train = mx.io.NDArrayIter(x, y, batch_size=8)
-metric = mx.metric.CompositeEvalMetric()
-metric.add("acc")
-metric.add({member})
-mx.mod.Module(symbol).fit(train, eval_metric=metric, num_epoch=2)
+train = mx.io.NDArrayIter(np.zeros((64, 4)), np.zeros(64), batch_size=8)
+symbol = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2)
+module = mx.mod.Module(mx.sym.SoftmaxOutput(symbol, name="softmax"))
+module.bind(train.provide_data, train.provide_label)
+module.init_params()
+module.init_optimizer(optimizer="sgd")
+metric = Own("own")
+for epoch in range(3):
+    metric.reset()
+    train.reset()
+    for batch in train:
+        module.forward_backward(batch)
+        module.update_metric(metric, batch.label)
+        module.update()
+    print(metric.get())
 """
-    found = {one.code for one in convert(script).findings}
-    assert ("MX604" in found) is told
+
+
+def found(update: str, start: str = "0, 0.0") -> set[str]:
+    return codes(convert(SCRIPT.format(update=update, start=start)))
+
+
+@pytest.mark.parametrize(
+    ("update", "start"),
+    [
+        ("self.sum_metric = min(self.sum_metric, float(value))", "1, 1.0"),
+        ("self.sum_metric = 0.9 * self.sum_metric + 0.1 * value", "1, 0.0"),
+        ("self.sum_metric *= value", "1, 1.0"),
+        ("self.sum_metric += value; self.num_inst += 1", "0, 1.0"),
+        ("if value < self.sum_metric: self.sum_metric = value", "1, 1.0"),
+        ("self.sum_metric += float(value < 0.5); self.num_inst += 1", "0, 0.0"),
+        ("self.sum_metric += np.sqrt(value); self.num_inst += 1", "0, 0.0"),
+        ("self.sum_metric += value ** 0.5; self.num_inst += 1", "0, 0.0"),
+        ("self.sum_metric += preds[0].asnumpy().max(); self.num_inst += 1", "0, 0.0"),
+        ("self.num_inst += 1\n        if value < 0.5: self.sum_metric += 1", "0, 0.0"),
+    ],
+)
+def test_what_shares_do_not_add_up_to_is_told(update: str, start: str) -> None:
+    assert "MX602" in found(update, start)
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        "self.sum_metric += float(value); self.num_inst += 1",
+        "self.sum_metric = self.sum_metric + value; self.num_inst = self.num_inst + 1",
+        "self.sum_metric += int(value * len(labels[0])); self.num_inst += len(labels[0])",
+        "self.sum_metric += preds[0].asnumpy().max(axis=1).sum(); self.num_inst += 8",
+    ],
+)
+def test_sums_are_added_up(update: str) -> None:
+    assert found(update).isdisjoint({"MX602"})

@@ -117,3 +117,32 @@ for i in range(8):
 def test_workers_with_the_batch_of_one_process_each_have_other_rows_too() -> None:
     grown = Options(batch_size="per-device")
     assert "MX223" in codes(convert(script("take(len(data))"), grown))
+
+
+WHOLE = [
+    "mx.nd.arange(8)",
+    "mx.nd.arange(0, 8) / 8",
+    "mx.nd.arange(batch_size)",
+    "mx.np.arange(8).as_nd_ndarray()",
+    "mx.nd.linspace(0, 1, 8)",
+    "mx.nd.array(np.arange(8))",
+    "mx.nd.array([0.5, 1.0] * 4)",
+    "mx.nd.array([1, 2, 3, 4, 5, 6, 7, 8])",
+]
+
+
+@pytest.mark.parametrize("rows", WHOLE)
+@pytest.mark.parametrize("weights", ["{}", "whole"])
+def test_arrays_as_long_as_a_whole_batch_are_refused(rows: str, weights: str) -> None:
+    text = script(weights.format(rows)).replace(BANK, f"whole = {rows}\n" + BANK)
+    assert "MX223" in codes(convert(text))
+    split = convert_on_any_way(text)
+    assert split.outcome is Outcome.CONVERTED and "MX223" not in codes(split)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    ["mx.nd.ones(8)", "mx.nd.arange(4)", "mx.nd.array([1, 2, 3])", "mx.nd.arange(8).take(label)"],
+)
+def test_arrays_alike_or_of_another_length_are_not(rows: str) -> None:
+    assert "MX223" not in codes(convert(script(rows)))

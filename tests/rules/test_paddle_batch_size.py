@@ -174,3 +174,27 @@ def test_noise_drawn_through_the_module_that_defines_it_is_divided() -> None:
     for noise in ("paddle.tensor.random.randn([size, 6])", "paddle.tensor.uniform([size, 6])"):
         text = result(f"out = out + {noise}").text
         assert noise.replace("size", "split_batch(size)") in text
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "paddle.arange(8)",
+        "paddle.arange(0, 8)",
+        "paddle.linspace(0, 1, 8)",
+        "paddle.linspace(0, 1, num=8)",
+        "paddle.to_tensor(np.arange(8))",
+        "paddle.to_tensor(np.linspace(0, 1, 8))",
+        "paddle.arange(size)",
+    ],
+)
+def test_rows_that_differ_and_are_as_many_as_the_batch_are_refused(rows: str) -> None:
+    first = f"size = 8\nrows = {rows}"
+    for batch, before in ((f"out = out * {rows}", "size = 8"), ("out = out * rows", first)):
+        found = errors(result(batch, first=before))
+        assert "PD224" in found or "split_batch(size)" in result(batch, first=before).text
+
+
+@pytest.mark.parametrize("rows", ["paddle.arange(6)", "paddle.linspace(0, 8, 6)"])
+def test_other_numbers_of_rows_are_left_alone(rows: str) -> None:
+    assert errors(result(f"out = out * {rows}")) == []

@@ -93,3 +93,69 @@ def test_recomputed_activations_have_no_wrap(way: str) -> None:
     assert again.outcome is Outcome.CONVERTED
     assert "DataParallel(" not in again.text
     assert "average_gradients(" in again.text
+
+
+SETTING = [
+    "net.weight.set_value(net.weight * (1 - {}))",
+    "[p.scale_(1 - {}) for p in net.parameters()]",
+    "[p.set_value(p * {}) for n, p in net.named_parameters()]",
+    "paddle.assign(net.weight * {}, net.weight)",
+]
+
+
+@pytest.mark.parametrize("line", SETTING)
+def test_parameters_that_a_share_sets_are_warned_of(line: str) -> None:
+    step = SCRIPT.replace("        optimizer.clear_grad()", "        {line}")
+    found = convert(step.format(line=line.format("loss.detach()")), Options(shard="data"))
+    assert "PD725" in {finding.code for finding in found.findings}
+    split = convert(step.format(line=line.format("loss.detach()")), Options(shard="calls"))
+    assert "PD725" not in {finding.code for finding in split.findings}
+
+
+@pytest.mark.parametrize("line", SETTING)
+@pytest.mark.parametrize("number", ["float(loss)", "0.1", "epoch"])
+def test_parameters_that_all_processes_set_alike_are_not(line: str, number: str) -> None:
+    step = SCRIPT.replace("        optimizer.clear_grad()", "        {line}")
+    found = convert(step.format(line=line.format(number)), Options(shard="data"))
+    assert "PD725" not in {finding.code for finding in found.findings}
+
+
+QUEUE = """\
+import paddle
+from paddle import nn
+from paddle.io import DataLoader, TensorDataset
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.Linear(4, 4)
+        self.register_buffer("queue", paddle.zeros([16, 4]))
+        self.place = 0
+
+    def forward(self, x):
+        return self.encoder(x)
+
+    def put(self, keys):
+        self.queue[self.place : self.place + len(keys)] = keys
+        self.place = (self.place + len(keys)) % 16
+
+
+net = Net()
+optimizer = paddle.optimizer.SGD(0.1, parameters=net.parameters())
+for (x,) in DataLoader(TensorDataset([paddle.randn([64, 4])]), batch_size=8):
+    loss = (paddle.matmul(net(x), net.queue.clone(), transpose_y=True) ** 2).mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+    net.put(x)
+"""
+
+
+def test_what_a_loop_has_a_model_keep_is_told_and_exact_by_calls() -> None:
+    told = convert(QUEUE, Options(shard="data")).findings
+    assert any("'queue'" in one.message for one in told if one.code == "PD415")
+    split = convert(QUEUE, Options(shard="calls"))
+    assert split.outcome is Outcome.CONVERTED, split.findings
+    called = QUEUE.replace("return self.encoder(x)", "self.put(x)\n        return self.encoder(x)")
+    assert convert(called, Options(shard="calls")).outcome is Outcome.REFUSED

@@ -264,3 +264,16 @@ def test_values_are_cut_of_gradients_or_of_others(
     outputs: str, gradient: str, expected: list[str]
 ) -> None:
     assert codes(CUT_BY_HAND.format(outputs=outputs, gradient=gradient)) == expected
+
+
+def test_gradients_taken_twice_alone_leave_nothing_to_share() -> None:
+    script = TAPED.replace("@", "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])")
+    script = script.replace(
+        "        loss =",
+        "        with tf.GradientTape() as inner:\n            inner.watch(x)\n"
+        "            out = model(x)\n        again = inner.gradient(out, x)\n        loss =",
+    )
+    assert "TF302" not in codes(script)
+    alone = script.replace("reduce_mean(model(x))", "reduce_mean(out + again)")
+    found = convert(alone, Options()).findings
+    assert any("nothing is left" in one.message for one in found if one.code == "TF302")

@@ -162,3 +162,22 @@ def test_gradients_of_what_is_no_mean_are_refused_for_their_loss(lines: str) -> 
 def test_what_is_made_of_samples_beside_gradients_is_still_refused() -> None:
     lines = CLIPPED[0].replace("tensor.to_numpy(g) **", "tensor.to_numpy(out[0]) **")
     assert "SG142" in codes(updated(lines))
+
+
+@pytest.mark.parametrize(
+    ("line", "written"),
+    [
+        ("self.seen += x.shape[0]", "self.seen += x.shape[0] * get_world_size()"),
+        ("self.seen = self.seen + x.shape[0]", ""),
+        ("self.sizes.append(x.shape[0])", ""),
+        ("self.rows = x.shape[0]", "self.rows = x.shape[0]"),
+    ],
+)
+def test_samples_that_a_model_counts_are_those_of_all_processes(line: str, written: str) -> None:
+    update = next(each for each in SCRIPT.splitlines() if "self.optimizer(" in each)
+    indentation = update[: len(update) - len(update.lstrip())]
+    result = convert(SCRIPT.replace(update, f"{update}\n{indentation}{line}"))
+    if written:
+        assert result.outcome is Outcome.CONVERTED and f"{written}\n" in result.text
+    else:
+        assert "SG143" in codes(result)

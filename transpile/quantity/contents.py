@@ -255,6 +255,20 @@ def is_within(cell: Value, call: Call) -> bool:
     return any(around is call.function.node for around in source.parents(node))
 
 
+def made_within(event: Event, cell: Value, loops: set[int]) -> bool:
+    """Whether a container that an event writes into is made in one of some loops, round by round.
+
+    Args:
+        event: what writes into it.
+        cell: the container.
+        loops: the loops, by the identity of their node.
+    """
+    source, node = event.module.source, getattr(cell, "node", None)
+    if node is None or not source.has(node):
+        return False
+    return any(id(around) in loops for around in source.parents(node))
+
+
 def is_kept_there(event: Event, value: Value) -> bool:
     """Whether a number is computed for the place that it is stored in alone, as by ``+=``."""
     return (

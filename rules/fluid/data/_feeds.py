@@ -11,7 +11,7 @@ from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Plan
 from transpile.rules.fluid._roles import Run
 from transpile.rules.fluid.data._divisions import Answer, Divided, Division, Undivided, reading_rank
-from transpile.rules.fluid.data._fixed_sizes import fixed_names
+from transpile.rules.fluid.data._fixed_sizes import fixed_names, shape_of_array
 from transpile.rules.fluid.data._loaders import LOADERS, Loaders
 from transpile.rules.fluid.data._readers import FEEDER, Readers
 
@@ -59,7 +59,15 @@ class Feeds:
         decorated = list(self.loaders.decorated(run, behind))
         if decorated:
             yield from decorated
-        elif sources and (self.readers.is_samples(run, behind, sources)):
+        elif rows_beside(run) and any(FEEDER in feeder_of(value) for value in behind.values()):
+            yield Undivided(
+                run.event.module,
+                run.event.node,
+                "an array with a row for every sample of a whole batch is fed beside what a feeder "
+                "makes, of which each trainer would have its share",
+                "let the reader yield what belongs to a sample with it",
+            )
+        elif sources and self.readers.is_samples(run, behind, sources) and not rows_beside(run):
             for source in sources:
                 yield self.readers.divided_source(run, source)
         else:
@@ -150,6 +158,18 @@ class Feeds:
             isinstance(value, Function) and id(value.node) in self.sharding
             for value in self.plan.facts.values_of(node.func)
         )
+
+
+def rows_beside(run: Run) -> bool:
+    """Whether a run is fed arrays of written rows beside its batch: all is divided there then."""
+    given = run.feed.values if run.feed is not None else ()
+    return any(
+        int(shape[0].value) > 1
+        for value in given
+        if isinstance(value, Mapping)
+        for entry in value.entries.values()
+        if (shape := shape_of_array(entry.values)) and isinstance(shape[0].value, int)
+    )
 
 
 def is_nothing(value: Value) -> bool:

@@ -7,9 +7,17 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.facts.values import Constant, External, Opaque, Sequence, Values, only_constant
+from transpile.facts.values import (
+    Constant,
+    External,
+    Opaque,
+    Sequence,
+    Value,
+    Values,
+    only_constant,
+)
 from transpile.facts.walk import descendants
-from transpile.plan.graph import called_names, walk_back
+from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.query import query
 from transpile.records import dataclass
@@ -126,7 +134,7 @@ def batches_of(plan: Plan) -> Iterator[tuple[Shaped, bool]]:
             yield one, False
     batch |= {id(value) for one in sure for value in one.event.result}
     for event in plan.facts.reached_calls:
-        made = made_by(event)
+        made = made_by(event) or written_by(event, batch)
         if made is None or not is_fixed(made):
             continue
         met = meets(plan, made, batch)
@@ -161,6 +169,58 @@ def made_by(event: Event) -> Shaped | None:
         if position is not None:
             return shaped_by(event, position)
     return None
+
+
+def written_by(event: Event, batch: set[int]) -> Shaped | None:
+    """The variable that a layer makes of rows which are written out, each of its own kind."""
+    names = {name.removeprefix(LAYERS) for name in names_of(event) if name.startswith(LAYERS)}
+    if "reshape" in names:
+        given = event.arguments.get("x", 0)
+        if given is None or any(id(value) in batch for value in walk_back(given.values)):
+            return None
+        shaped = shaped_by(event, 1)
+        return None if shaped is None else Shaped(event, shaped.size, None, shaped.rank)
+    if "range" in names:
+        bounds = [event.arguments.get(word, place) for place, word in enumerate(("start", "end"))]
+        if bounds[0] is None or bounds[1] is None or bounds[0].values != (Constant(0),):
+            return None
+        return Shaped(event, bounds[1].values, None, 1)
+    if "linspace" in names:
+        number = event.arguments.get("num", 2)
+        return None if number is None else Shaped(event, number.values, None, 1)
+    if "assign" in names:
+        given = event.arguments.get("input", 0)
+        shape = shape_of_array(given.values) if given is not None else []
+        return Shaped(event, (shape[0],), None, len(shape)) if shape else None
+    return None
+
+
+def shape_of_array(values: Values) -> list[Constant]:
+    """The shape of an array of NumPy that is written out; empty where it is not seen."""
+    value = values[0] if len(values) == 1 else None
+    if not isinstance(value, Opaque) or value.kind != "call":
+        return []
+    for word, receivers in method_calls(value):
+        if word != "reshape":
+            return shape_of_array(receivers)
+        numbers_given = [
+            one
+            for item in value.arguments.items
+            for held in item.values
+            for one in (only_of(held) if isinstance(held, Sequence) else [held])
+        ]
+        return [one for one in numbers_given if isinstance(one, Constant)]
+    if any(name in ("numpy.arange", "numpy.linspace") for name in called_names(value)):
+        place = 2 if "numpy.linspace" in called_names(value) else 0
+        counted = value.arguments.get("num" if place else "stop", place)
+        found = only_constant(counted.values) if counted is not None else None
+        return [found] if isinstance(found, Constant) else []
+    return []
+
+
+def only_of(held: Sequence) -> list[Value]:
+    """The entries of a tuple or list that are known."""
+    return [values[0] for values in held.elements if len(values) == 1]
 
 
 def shaped_by(event: Event, position: int) -> Shaped | None:
@@ -245,8 +305,7 @@ def meets(plan: Plan, shaped: Shaped, batch: set[int]) -> bool | None:
     """
     made = {id(value) for value in shaped.event.result}
     answer: bool | None = False
-    for event in plan.facts.reached_calls:
-        sides = list(sides_of(event))
+    for elementwise, sides in meetings(plan):
         if not any(is_alike(side, made) for side in sides):
             continue
         others = [
@@ -256,13 +315,27 @@ def meets(plan: Plan, shaped: Shaped, batch: set[int]) -> bool | None:
         ]
         if not others:
             continue
-        if not any(name.startswith(f"{LAYERS}elementwise_") for name in names_of(event)):
+        if not elementwise:
             return True
         ranks = {rank_of(side) for side in others}
         if shaped.rank in ranks:
             return True
         answer = None if None in ranks else answer
     return answer
+
+
+@query
+def meetings(plan: Plan) -> list[tuple[bool, list[Values]]]:
+    """What goes through the rows of its inputs together, with those, and whether one by one."""
+    found = [
+        (any(name.startswith(f"{LAYERS}elementwise_") for name in names_of(event)), sides)
+        for event in plan.facts.reached_calls
+        if (sides := list(sides_of(event)))
+    ]
+    for module in plan.facts.modules.values():
+        for node in module.source.nodes_of(cst.BinaryOperation):
+            found.append((True, [plan.facts.values_of(each) for each in (node.left, node.right)]))
+    return found
 
 
 def sides_of(event: Event) -> Iterator[Values]:
@@ -292,6 +365,9 @@ def is_alike(values: Values, made: set[int]) -> bool:
     for _ in range(20):
         if any(id(value) in made for value in values):
             return True
+        value = values[0] if len(values) == 1 else None
+        if isinstance(value, Opaque) and value.kind == "operation":
+            return any(is_alike(each, made) for each in value.operands)
         if len(values) != 1 or not any(name in ALIKE for name in called_names(values[0])):
             return False
         assert isinstance(values[0], Opaque)

@@ -11,6 +11,7 @@ from transpile.facts.values import Constant, Function, Opaque, Value
 from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
+from transpile.quantity.contents import is_array, made_within, written
 from transpile.rules.fluid._events import names_of
 from transpile.rules.fluid._roles import roles_of
 from transpile.rules.fluid.losses._averages import averaged
@@ -142,6 +143,9 @@ def uses(
     plan: Plan, results: set[int], decided: str, shown: str, enter: Callable[[Value], bool]
 ) -> Iterator[tuple[Event, str]]:
     """What shows, keeps or compares some values, and what is to say about it."""
+    loops = {
+        id(frame.node) for run in roles_of(plan).training for frame in list(run.event.loops())[-1:]
+    }
     for event in plan.facts.events:
         if event.detached:
             continue
@@ -157,6 +161,14 @@ def uses(
                 for value in walk_back(values, enter)
             ):
                 yield event, shown
+        within = any(id(frame.node) in loops for frame in event.loops())
+        for cell, by in written(plan, event) if within else ():
+            # Counters, sets and dicts: what is put under a key, or the key itself, is of a share.
+            if is_array(cell) or made_within(event, cell, loops):
+                continue
+            if any(id(value) in results for value in walk_back(by, enter)):
+                yield event, shown.replace("shows", "keeps", 1)
+                break
 
 
 def asks_for_failure(behind: list[Value]) -> bool:

@@ -16,16 +16,20 @@ from transpile.rules.fluid.programs._place import NoPlace, place_of
 
 
 def loaded(plan: Plan) -> list[Event]:
-    """What writes weights into the variables of the training, until the last step of it."""
+    """What writes weights into the variables of the training, until the last step of it.
+
+    What a loop does behind a step is done before the next one.
+    """
     training = roles_of(plan).training
     if not training:
         return []
-    last = max(run.event.order for run in training)
+    last = max((run.event for run in training), key=lambda event: event.order)
     return sorted(
         (
             event
             for event in (*loads(plan), *setters(plan))
-            if event.order < last and not in_own_scope(event)
+            if event.order < last.order or shares_loop(event, last)
+            if not in_own_scope(event)
         ),
         key=lambda event: event.order,
     )

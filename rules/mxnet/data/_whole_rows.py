@@ -7,7 +7,15 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.facts.values import Argument, Constant, Opaque, Sequence, Value, Values, only_constant
+from transpile.facts.values import (
+    Argument,
+    Constant,
+    Opaque,
+    Sequence,
+    Value,
+    Values,
+    only_constant,
+)
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.quantity.domain import Kind
@@ -68,7 +76,9 @@ def sides(value: Value) -> Iterator[tuple[Values, list[Values]]]:
         groups = list(value.operands)
     elif value.kind == "call" and words_of(value).isdisjoint(LOOKING_UP):
         groups = [argument.values for argument in value.arguments.items]
-        groups += [one.operands[0] for one in value.callee if getattr(one, "operands", ())]
+        groups += [
+            one.operands[0] for one in value.callee if isinstance(one, Opaque) and one.operands
+        ]
     for place, group in enumerate(groups):
         yield group, groups[:place] + groups[place + 1 :]
 

@@ -3,7 +3,7 @@
 What:
     Rows that a step takes from an array by how many samples a batch has, such as those that a
     cursor of the script comes to next, ``bank[at : at + len(data)]``, or by the number of the
-    batch, ``bank[i * 64 : (i + 1) * 64]``, are an error. So are the rows of an array that is made as
+    batch, ``bank[i * 64 : (i + 1) * 64]``, are an error. So are the rows of an array that is as
     long as a whole batch, ``nd.arange(64)``, where it meets the samples of one.
 
 Why:

@@ -8,7 +8,7 @@ import libcst as cst
 
 from transpile.facts.events import Event, Loop
 from transpile.facts.module import Module
-from transpile.facts.values import Constant, External, Opaque, Value, Values
+from transpile.facts.values import External, Opaque, Value, Values
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.query import query
@@ -198,6 +198,8 @@ def is_told(plan: Plan, statement: cst.CSTNode) -> bool:
         return True
     return any(
         isinstance(one, Opaque)
-        and any("logging." in name for base in one.operands for v in base for name in called_names(v))
+        and any(
+            "logging." in name for base in one.operands for v in base for name in called_names(v)
+        )
         for one in callees
     )

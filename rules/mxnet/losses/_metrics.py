@@ -137,8 +137,6 @@ def is_grown(target: cst.BaseExpression, value: cst.BaseExpression) -> bool:
     return len(own) == 1 and sum(map(counted_by, sides)) == 1
 
 
-
-
 def stored(method: cst.FunctionDef) -> set[str]:
     """The attributes of its object that a method changes."""
     found: set[str] = set()

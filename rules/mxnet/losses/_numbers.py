@@ -171,7 +171,8 @@ def is_followed(plan: Plan, readings: set[int]) -> bool:
     """Whether an optimizer, a parameter or a step is told what follows from readings."""
     from transpile.rules.mxnet.losses._followed import any_sink
 
-    return any_sink(plan, readings)
+    followed: bool = any_sink(plan, readings)
+    return followed
 
 
 def put_by_index(plan: Plan) -> Iterator[Values]:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.facts.values import Instance, Mapping, Sequence, Value, Values
+from transpile.facts.values import Instance, Mapping, Sequence, Values
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
-from transpile.quantity.contents import is_array, written
+from transpile.quantity.contents import is_array, made_within, written
 from transpile.quantity.domain import Kind
 from transpile.rules.mxnet._roles import updates
 from transpile.rules.mxnet.losses._losses import shares
@@ -54,14 +54,6 @@ def placed(plan: Plan) -> Iterator[tuple[Event, Values]]:
             if not is_array(cell) and not made_within(event, cell, loops):
                 if made_of_samples(plan, by):
                     yield event, by
-
-
-def made_within(event: Event, cell: Value, loops: set[int]) -> bool:
-    """Whether a container is made in one of these loops, anew in each round."""
-    source, node = event.module.source, getattr(cell, "node", None)
-    if node is None or not source.has(node):
-        return False
-    return any(id(around) in loops for around in source.parents(node))
 
 
 def lasts(plan: Plan, holders: Values, made: set[int]) -> bool:

@@ -1,4 +1,4 @@
-"""What training puts into parameters and gradients by a method, and whose numbers that is made of."""
+"""What training puts into parameters and gradients that is made of one process's share."""
 
 from __future__ import annotations
 

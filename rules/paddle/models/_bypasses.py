@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.facts.events import Event
-from transpile.facts.values import BoundMethod, External, Instance, Opaque, Value, Values, only_constant
+from transpile.facts.values import (
+    BoundMethod,
+    External,
+    Instance,
+    Opaque,
+    Value,
+    Values,
+    only_constant,
+)
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.learning import outputs, reached_by_losses, training_forwards
@@ -100,9 +108,7 @@ def bypass(plan: Plan, event: Event, callee: Value, model: Model) -> str:
 def is_buffer(plan: Plan, values: Values) -> bool:
     """Whether values are buffers, which learn nothing: a method of a tensor is no part's pass."""
     return bool(values) and all(
-        isinstance(value, Opaque)
-        and value.kind == "attribute"
-        and value.name in buffer_names(plan)
+        isinstance(value, Opaque) and value.kind == "attribute" and value.name in buffer_names(plan)
         for value in values
     )
 

@@ -88,4 +88,3 @@ def enters(value: Value) -> bool:
     if isinstance(value, Opaque) and value.kind == "attribute":
         return value.name not in SIZES
     return not (isinstance(value, Opaque) and value.kind == "operation" and value.name == "len")
-
