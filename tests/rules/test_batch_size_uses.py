@@ -106,6 +106,16 @@ def test_a_number_that_may_count_samples_is_refused(batch: str) -> None:
     assert errors(found) == ["PT224"]
 
 
+@pytest.mark.parametrize(
+    "rows", ["torch.arange(0, 8)", "torch.linspace(0, 1, 8)", "torch.linspace(0, 1, steps=8)"]
+)
+def test_how_many_numbers_are_spread_may_count_samples(rows: str) -> None:
+    found = result("out = out + rows.view(-1, 1)", first=f"rows = {rows}", size="8")
+    assert errors(found) == ["PT224"]
+    other = result("out = out + rows", first=f"rows = {rows}".replace("8", "6"), size="8")
+    assert errors(other) == []
+
+
 def test_a_number_elsewhere_in_a_view_is_left_alone() -> None:
     found = result("y = y.view(-1, 3, 2).flatten(1)", size="3")
     assert found.outcome is Outcome.CONVERTED

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from data_way import convert
 
+from transpile import Outcome
+
 SCRIPT = """\
 import paddle
 from paddle import nn
@@ -52,3 +54,17 @@ def test_every_micro_step_averages(line: str) -> None:
 )
 def test_only_the_last_does_where_the_step_alone_looks(inside: str) -> None:
     assert "with gradients_synchronised(net, k % 2):" in written(inside=inside)
+
+
+@pytest.mark.parametrize("read", ["net[0].weight.grad", "net[0].weight.gradient()"])
+def test_gradients_that_no_wrap_averages_are_not_read_before_they_are(read: str) -> None:
+    by_hand = (
+        SCRIPT.replace("net(x)", "net[1](net[0](x))")
+        .replace("net = nn.Linear(4, 1)", "net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))")
+        .replace("if k % 2", "if True")
+    )
+    plain = convert(by_hand.format(line="pass", inside="pass").replace("p.grad", "p"))
+    assert "average_gradients(optimizer)\n        optimizer.step()" in plain.text
+    line = f"sizes.append({read}.max())"
+    told = convert(by_hand.format(line=line, inside="pass").replace("p.grad", "p"))
+    assert told.outcome is Outcome.REFUSED

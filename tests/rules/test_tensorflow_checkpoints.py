@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import os
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from transpile import Options, convert
@@ -23,6 +30,11 @@ for a in tf.data.Dataset.from_tensor_slices(x).batch(16):
 {save}
 """
 MANAGER = 'manager = tf.train.CheckpointManager(checkpoint, "ckpts", max_to_keep=2)'
+
+
+def output(manager: str, save: str) -> str:
+    """The whole output."""
+    return convert(SCRIPT.format(manager=manager, save=save), Options()).text
 
 
 def converted(manager: str, save: str) -> tuple[str, set[str]]:
@@ -62,3 +74,43 @@ def test_each_worker_has_a_path_of_its_own(save: str) -> None:
 def test_models_are_saved_by_one_worker() -> None:
     text, _ = converted("pass", 'model.save("model.keras")')
     assert "if is_main_process():" in text
+
+
+def test_a_second_manager_of_a_folder_copies_anew(tmp_path: Path) -> None:
+    text = output(MANAGER, "manager.save()")
+    tree = ast.parse(text)
+    name = "checkpoints_of_this_worker"
+    body = [one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == name]
+
+    def copy(source: str, target: str, overwrite: bool = False) -> None:
+        if os.path.exists(target) and not overwrite:
+            raise FileExistsError(target)
+        shutil.copy(source, target)
+
+    gfile = SimpleNamespace(
+        listdir=os.listdir,
+        isdir=os.path.isdir,
+        makedirs=lambda path: os.makedirs(path, exist_ok=True),
+        copy=copy,
+        remove=os.remove,
+    )
+    space: dict[str, Any] = {
+        "os": os,
+        "Any": Any,
+        "tf": SimpleNamespace(io=SimpleNamespace(gfile=gfile), constant=int),
+        "strategy": object(),
+        "wait_for_workers": lambda: None,
+        "add_up": lambda numbers: [2 * each for each in numbers],
+        "get_world_size": lambda: 2,
+        "path_of_this_worker": lambda folder: str(tmp_path / "own"),
+    }
+    exec(compile(ast.Module(body, []), "workers.py", "exec"), space)
+    folder = tmp_path / "ckpts"
+    folder.mkdir()
+    (folder / "first").write_text("1")
+    assert space[name](str(folder)) == str(tmp_path / "own")
+    (folder / "second").write_text("2")
+    (folder / "first").unlink()
+    space[name](str(folder))
+    space[name](str(folder))
+    assert os.listdir(tmp_path / "own") == ["second"]

@@ -244,7 +244,7 @@ def readers(
 
 def is_reader(plan: Plan, node: cst.CSTNode) -> bool:
     """Whether a node is a gradient, or the call of a function that changes gradients."""
-    if isinstance(node, cst.Attribute) and node.attr.value == "grad":
+    if isinstance(node, cst.Attribute) and node.attr.value in ("grad", "gradient"):
         values = plan.facts.values_of(node)
         return not (values and all(isinstance(v, (External, Constant)) for v in values))
     if isinstance(node, cst.Call) and isinstance(node.func, (cst.Name, cst.Attribute)):
