@@ -104,7 +104,7 @@ def test_a_second_manager_of_a_folder_copies_anew(tmp_path: Path) -> None:
         "get_world_size": lambda: 2,
         "path_of_this_worker": lambda folder: str(tmp_path / "own"),
     }
-    exec(compile(ast.Module(body, []), "workers.py", "exec"), space)
+    exec(compile(ast.Module([*body], []), "workers.py", "exec"), space)
     folder = tmp_path / "ckpts"
     folder.mkdir()
     (folder / "first").write_text("1")
