@@ -6,14 +6,14 @@ of is read: what is made of the arguments of the pass and goes into an attribute
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import libcst as cst
 
 from transpile.facts.module import Module
-from transpile.facts.values import Class, Instance, Opaque
+from transpile.facts.values import Class, Instance, Opaque, Value
 from transpile.facts.walk import descendants
-from transpile.plan.graph import method_calls
+from transpile.plan.graph import is_instance_of, method_calls, walk_back
 from transpile.plan.hooks.methods_of_models import fed_in_training
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.parts import walk_parts
@@ -27,6 +27,9 @@ PUTS = frozenset(
 #: What tells of an array how it is made, and nothing of its samples.
 MAKE = frozenset({"shape", "ndim", "dtype", "context", "ctx", "place", "device", "stype"})
 LIKE = "_like"
+#: What functions call the array that they write what they give into.
+OUT = frozenset({"out", "output"})
+NONE: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,18 +50,32 @@ class KeptByModel:
 
 
 def kept_by_models(plan: Plan) -> Iterator[KeptByModel]:
-    """What the passes of trained models keep of samples for their next calls."""
+    """What the passes of trained models, and of layers behind losses, keep for their next calls."""
     seen: set[int] = set()
-    for model in plan.trained_models:
-        for cls in classes_of(plan, model):
+    for whole in (*(model.value for model in plan.trained_models), *layers_of_losses(plan)):
+        for cls in classes_within(plan, whole):
             if id(cls.node) not in seen:
                 seen.add(id(cls.node))
                 yield from kept_by(cls, fed_in_training(plan))
 
 
+def layers_of_losses(plan: Plan) -> Iterator[Instance]:
+    """The layers of the project that a loss goes through, such as one with a memory of its own."""
+    bases = plan.table.module_bases
+    for value in walk_back(tuple(one for each in plan.backwards for one in each.loss)):
+        for callee in value.callee if isinstance(value, Opaque) else ():
+            if isinstance(callee, Instance) and is_instance_of(callee, bases):
+                yield callee
+
+
 def classes_of(plan: Plan, model: Model) -> Iterator[Class]:
     """The project's classes that a model, and what is added to its parts, are of."""
-    pending, seen = [model.value], set()
+    return classes_within(plan, model.value)
+
+
+def classes_within(plan: Plan, whole: Value) -> Iterator[Class]:
+    """The project's classes that a layer, and what is added to its parts, are of."""
+    pending, seen = [whole], set()
     while pending:
         for part in walk_parts(pending.pop()):
             if id(part) in seen:
@@ -127,8 +144,11 @@ def made_of_samples(function: cst.FunctionDef) -> set[str]:
 
 def kept_at(function: cst.FunctionDef, node: cst.CSTNode, made: set[str]) -> Iterator[str]:
     """The attributes in which a node keeps something of samples for the next call."""
+    names = aliases(function)
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-        word, _ = own(node.func.value)
+        word, _ = own(node.func.value, names)
+        if not word:
+            yield from written_by(node, made, names)
         name = node.func.attr.value
         puts = name in PUTS or (name.endswith("_") and not name.endswith("__"))
         if word and puts and not set_anew(function, word):
@@ -142,12 +162,33 @@ def kept_at(function: cst.FunctionDef, node: cst.CSTNode, made: set[str]) -> Ite
         return
     for target in targets(node):
         for part in parts(target):
-            word, inside = own(part)
-            if not word or (inside and set_anew(function, word)):
+            word, inside = own(part, names)
+            if not word or isinstance(part, cst.Name) or (inside and set_anew(function, word)):
                 continue
             again = word in words_of(descendants(value))
             if isinstance(node, cst.AugAssign) or inside or again:
                 yield word
+
+
+def written_by(call: cst.Call, made: set[str], names: dict[str, str]) -> Iterator[str]:
+    """The attributes that a function writes samples into: ``scatter_(self.kept, i, x)``."""
+    word = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+    in_place = word.endswith("_") and not word.endswith("__")
+    for at, one in enumerate(call.args):
+        written = one.keyword.value in OUT if one.keyword else in_place and not at
+        if written and any(is_made(other.value, made) for other in call.args if other is not one):
+            kept, _ = own(one.value, names)
+            if kept:
+                yield kept
+
+
+def aliases(function: cst.FunctionDef) -> dict[str, str]:
+    """The local names of a method for what attributes of ``self`` hold."""
+    found: dict[str, str] = {}
+    for node in descendants(function.body):
+        if isinstance(node, cst.Assign) and (word := own(node.value)[0]):
+            found.update({t.target.value: word for t in node.targets if type(t.target) is cst.Name})
+    return found
 
 
 def is_made(value: cst.CSTNode, made: set[str]) -> bool:
@@ -203,13 +244,22 @@ def parts(target: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         yield target
 
 
-def own(node: cst.BaseExpression) -> tuple[str, bool]:
-    """The attribute of ``self`` behind an expression, and whether it is only a part of it."""
+def own(node: cst.BaseExpression, names: Mapping[str, str] = NONE) -> tuple[str, bool]:
+    """The attribute of ``self`` behind an expression, and whether it is only a part of it.
+
+    Args:
+        node: the expression.
+        names: local names that stand for attributes.
+    """
     inside = False
+    if isinstance(node, cst.Name):
+        return names.get(node.value, ""), False
     while isinstance(node, (cst.Attribute, cst.Subscript)):
         if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name):
             return (node.attr.value if node.value.value == "self" else ""), inside
         node, inside = node.value, True
+    if isinstance(node, cst.Name):
+        return names.get(node.value, ""), inside
     return "", inside
 
 
