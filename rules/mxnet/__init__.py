@@ -99,6 +99,10 @@ TABLE = Table(
             "mxnet.gluon.Block": (Dispatch("forward"),),
         },
         base_of=base_of,
+        holds_parts=frozenset({"mxnet.gluon.nn.Sequential", "mxnet.gluon.nn.HybridSequential"}),
+        gives_parts=frozenset({"_children", "values", "items"}),
+        keeps_parts=frozenset({"register_child"}),
+        runs_each=True,
         iterates_argument=frozenset(
             {"tqdm.tqdm", "rich.progress.track", "itertools.islice", "itertools.cycle"}
         ),

@@ -100,6 +100,16 @@ ROWS = words("""
     ZoneoutCell VariationalDropoutCell Conv1DRNNCell Conv2DRNNCell Conv3DRNNCell Conv1DLSTMCell
     Conv2DLSTMCell Conv3DLSTMCell Conv1DGRUCell Conv2DGRUCell Conv3DGRUCell Block HybridBlock
     """)
+#: Layers that take samples along the first dimension alone, to how many axes they give at least.
+SPATIAL = {
+    f"{word}{axes}D{last}": axes + 2
+    for word, last in (
+        ("Conv", ""), ("Conv", "Transpose"), ("MaxPool", ""), ("AvgPool", ""),
+        ("GlobalAvgPool", ""), ("GlobalMaxPool", ""),
+    )
+    for axes in (1, 2, 3)
+}  # fmt: skip
+SEQUENCES = ("RNN", "LSTM", "GRU")
 LAYERS = Layers(
     packages=("mxnet.gluon.nn.", "mxnet.gluon.rnn.", "mxnet.gluon.contrib."),
     functional=("mxnet.npx.",),
@@ -122,7 +132,10 @@ LAYERS = Layers(
     by_name=frozenset({"Lambda", "HybridLambda"}),
     # Its own parameters are as many as what it goes along is long: never the samples of a vector.
     operations={"LayerNorm": LayerOperation("normalize", True, ("dim", "eps"), -1, rank=2)},
-    time_first=dict.fromkeys(("RNN", "LSTM", "GRU"), TimeFirst("layout", "TNC", True)),
+    time_first=dict.fromkeys(SEQUENCES, TimeFirst("layout", "TNC", True)),
+    samples_first=frozenset({*SPATIAL, "Dense"}),
+    contracting=frozenset({"Dense", "RNNCell", "LSTMCell", "GRUCell", "LSTMPCell"}),
+    axes={**SPATIAL, **dict.fromkeys(SEQUENCES, 3)},
 )  # fmt: skip
 STACKS = frozenset({"mxnet.nd.stack", "mxnet.np.stack", "numpy.stack"})
 PACKAGES = ("mxnet.nd", "mxnet.np", "numpy")

@@ -68,6 +68,12 @@ def sites(plan: Plan) -> Iterator[tuple[str, Module, cst.CSTNode]]:
     yield from static_sites(plan)
 
 
+#: What gives the parts of a layer.
+GIVES_PARTS = frozenset(
+    {"children", "sublayers", "named_children", "named_sublayers", "values", "items", "_sub_layers"}
+)
+
+
 def canonical(name: str) -> str:
     """The documented spelling of a dotted name."""
     last = name.rpartition(".")[2]
@@ -89,6 +95,7 @@ TABLE = Table(
         canonical=canonical,
         instance_call={"paddle.nn.Layer": (Dispatch("forward"),)},
         returns_receiver={"paddle.nn.Layer": SAME_LAYER},
+        keeps_by_name={"paddle.nn.Layer": frozenset({"add_sublayer"})},
         iterates_argument=frozenset({"tqdm.tqdm", "itertools.islice", "itertools.cycle"}),
         derived_wraps=frozenset({"paddle.DataParallel"}),
         returns_argument={
@@ -99,6 +106,11 @@ TABLE = Table(
             "paddle.distributed.fleet.distributed_optimizer": "",
         },
         hands_back={"paddle.amp.decorate": ("models", "optimizers")},
+        holds_parts=frozenset(
+            {"paddle.nn.LayerList", "paddle.nn.LayerDict", "paddle.nn.Sequential"}
+        ),
+        gives_parts=GIVES_PARTS,
+        runs_each=True,
         called_iterables=frozenset({"paddle.io.DataLoader"}),
     ),
     module_bases=frozenset({"paddle.nn.Layer"}),

@@ -194,6 +194,20 @@ ROWS = words("""
     AdaptiveMaxPool3D MaxUnPool1D MaxUnPool2D MaxUnPool3D FractionalMaxPool2D
     FractionalMaxPool3D LPPool1D LPPool2D LayerList LayerDict ParameterList ParameterDict Layer
     """)
+#: Layers that take samples along the first dimension alone, to how many axes they give at least.
+SPATIAL = {
+    f"{word}{axes}{last}": axes + 2
+    for word, last in (
+        ("Conv", "D"), ("Conv", "DTranspose"), ("MaxPool", "D"), ("AvgPool", "D"),
+        ("AdaptiveAvgPool", "D"), ("AdaptiveMaxPool", "D"), ("InstanceNorm", "D"),
+    )
+    for axes in (1, 2, 3)
+}  # fmt: skip
+ATTENDING = words("""
+    MultiHeadAttention Transformer TransformerEncoder TransformerEncoderLayer TransformerDecoder
+    TransformerDecoderLayer
+    """)
+SEQUENCES = ("RNN", "BiRNN", "SimpleRNN", "LSTM", "GRU")
 LAYERS = Layers(
     packages=("paddle.nn.",),
     functional=("paddle.nn.functional.", "paddle.nn.utils.", "paddle.nn.initializer."),
@@ -221,9 +235,10 @@ LAYERS = Layers(
         "Unflatten": LayerOperation("unflatten"),
         "CosineSimilarity": LayerOperation("cosine_similarity", order=("dim", "eps"), default=1),
     },
-    time_first=dict.fromkeys(
-        ("RNN", "BiRNN", "SimpleRNN", "LSTM", "GRU"), TimeFirst("time_major", True, False)
-    ),
+    time_first=dict.fromkeys(SEQUENCES, TimeFirst("time_major", True, False)),
+    samples_first=frozenset(SPATIAL) | ATTENDING,
+    contracting=frozenset({"Linear", "Bilinear", "SimpleRNNCell", "LSTMCell", "GRUCell"}),
+    axes={**SPATIAL, **dict.fromkeys((*SEQUENCES, *ATTENDING), 3)},
 )  # fmt: skip
 VOCABULARY = Vocabulary(
     tensors=("paddle.",),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import libcst as cst
 
+from transpile.facts.calls.project import with_package
 from transpile.facts.events import Event
 from transpile.facts.extent import MOST_RUN, Extent
 from transpile.facts.module import Module
@@ -15,10 +16,12 @@ from transpile.facts.statements.compound import Statements
 from transpile.facts.values import (
     Argument,
     Arguments,
+    BoundMethod,
     Class,
     External,
     Function,
     Instance,
+    Partial,
     Scope,
     Values,
 )
@@ -202,18 +205,34 @@ class Interpreter(Statements):
             if self.steps >= end or len(self.events) >= self.most_events:
                 self.left_out.append(function)
                 continue
-            self.most_steps = min(end, self.steps + MOST_STEPS_OF_ONE)
-            if given < MOST_STEPS:
-                self.most_steps = min(self.most_steps, given)
+            self.allow(given, end)
             try:
                 self.run_one_detached(function)
             except TooComplex:
                 if given < MOST_STEPS and self.steps > given:
                     raise
                 self.left_out.append(function)
+        for instance, function in self.uncalled() if self.dialect.runs_each else ():
+            self.allow(given, end)
+            try:
+                self.run_one_detached(function, instance)
+            except TooComplex:
+                if given < MOST_STEPS and self.steps > given:
+                    raise
+                self.left_out.append(function)
 
-    def run_one_detached(self, function: Function) -> None:
+    def allow(self, given: int, end: int) -> None:
+        """Set how many steps the next function that nothing called may take."""
+        self.most_steps = min(end, self.steps + MOST_STEPS_OF_ONE)
+        if given < MOST_STEPS:
+            self.most_steps = min(self.most_steps, given)
+
+    def run_one_detached(self, function: Function, receiver: Instance | None = None) -> None:
         """Run a function with unknown arguments.
+
+        Args:
+            function: the function.
+            receiver: the object whose method it is; None for some object of its class.
 
         Raises:
             TooComplex: it needs more than the allowance.
@@ -221,13 +240,40 @@ class Interpreter(Statements):
         self.activation = Activation(
             function.module.scope or Scope({}, None, function.module), function.module
         )
-        self.stack, self.context = (), ()
-        given: tuple[Argument, ...] = ()
-        receiver = None
+        self.stack, self.context = (), () if receiver is None else (id(receiver),)
+        arguments = Arguments()
         if function.owner is not None:
-            receiver = self.representative(function.owner)
-            given = (Argument((receiver,), None),)
-        self.call_function(function, Arguments(given), None, receiver)
+            receiver = receiver or self.representative(function.owner)
+            way = self.dispatch(receiver)
+            if way is not None and way.method == function.name:
+                method = BoundMethod(receiver, function)
+                arguments = with_package(way.package, (method,), receiver, arguments)
+                self.called.add(id(receiver))
+                self.alone.add(id(function.node))
+            arguments = Arguments((Argument((receiver,), None), *arguments.items))
+        self.call_function(function, arguments, None, receiver)
+
+    def uncalled(self) -> Iterator[tuple[Instance, Function]]:
+        """Objects that only a framework calls, and their methods, where those tell something new.
+
+        They do where they were not run alone, or where the object holds what they may call.
+        """
+        for instance in list(self.nodes.values()):
+            if not isinstance(instance, Instance) or id(instance) in self.called:
+                continue
+            way = self.dispatch(instance)
+            if way is None:
+                continue
+            holds = any(map(is_callable, instance.attributes.values()))
+            for ancestor in instance.cls.ancestry():
+                methods = ancestor.scope.names.get(way.method) if type(ancestor) is Class else None
+                for method in methods or ():
+                    if isinstance(method, Function) and (
+                        holds or id(method.node) not in self.alone
+                    ):
+                        yield instance, method
+                if methods:
+                    break
 
     @property
     def has_many_detached(self) -> bool:
@@ -282,6 +328,11 @@ class Interpreter(Statements):
         made = Instance(cls, cls.node, cls.module)
         self.nodes[("instance", id(cls.node))] = made
         return made
+
+
+def is_callable(values: Values) -> bool:
+    """Whether some alternative is a function or an object of the project, or holds one."""
+    return any(isinstance(value, (Function, BoundMethod, Partial, Instance)) for value in values)
 
 
 def interpret(

@@ -87,6 +87,9 @@ class Dialect:
             their first names.
         holds_parts: classes whose objects hold the parts of models that they are given, and give
             them where they are iterated over or indexed.
+        gives_parts: methods and attributes of models and of such containers that give their parts.
+        keeps_parts: methods of models that make what they are given a part of them.
+        runs_each: whether what calls of an object run is run by itself where only others call it.
         base_of: the class outside the project that an outside class derives from, as far as it
             matters; empty for others.
         loads_class: class methods of libraries that make an object of the class they are called on,
@@ -115,6 +118,9 @@ class Dialect:
     keeps_argument: Mapping[tuple[str, str], int] = field(default_factory=dict)
     keeps_by_name: Mapping[str, frozenset[str]] = field(default_factory=dict)
     holds_parts: frozenset[str] = frozenset()
+    gives_parts: frozenset[str] = frozenset()
+    keeps_parts: frozenset[str] = frozenset()
+    runs_each: bool = False
     base_of: Callable[[str], str] = lambda name: ""
     loads_class: Mapping[str, str] = field(default_factory=dict)
     called_iterables: frozenset[str] = frozenset()
@@ -179,6 +185,10 @@ class State(ABC):
         self.most_steps, self.most_events = MOST_STEPS, MOST_EVENTS
         self.runs: dict[Function, int] = {}
         self.entered: set[int] = set()
+        #: The identities of the objects that calls dispatch to.
+        self.called: set[int] = set()
+        #: The methods that calls dispatch to and that were run with unknown arguments.
+        self.alone: set[int] = set()
         self.executed: set[int] = set()
         self.passed_over: list[tuple[cst.CSTNode, Scope]] = []
         self.functions: dict[int, object] = {}

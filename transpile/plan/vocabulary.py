@@ -136,6 +136,7 @@ class Layers:
         time_first: layers of sequences, to when they take the first dimension for time.
         stacks: layers that repeat the one that they are given.
         samples_first: layers that take samples along the first dimension alone.
+        contracting: layers that sum over the last dimension.
         axes: layers, to how many axes their outputs have at least.
         rows: all layers that take each sample by itself, where others count as unknown; None where
             other rules know them.
@@ -160,6 +161,7 @@ class Layers:
     time_first: Mapping[str, TimeFirst] = field(default_factory=dict)
     stacks: frozenset[str] = frozenset()
     samples_first: frozenset[str] = frozenset()
+    contracting: frozenset[str] = frozenset()
     axes: Mapping[str, int] = field(default_factory=dict)
     rows: frozenset[str] | None = None
     operations: Mapping[str, LayerOperation] = field(default_factory=dict)

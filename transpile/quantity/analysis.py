@@ -12,6 +12,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import (
     Constant,
     Generator,
+    Instance,
     Mapping,
     Opaque,
     Sequence,
@@ -33,6 +34,7 @@ from .contents import COUNTED, index_nodes, places
 from .domain import NOTHING, Kind, Quantity
 from .models.classes import model_classes, model_code
 from .models.parts import said_by_parts
+from .models.passes import pass_alone
 from .objects import UNFOLLOWED, held_by_objects
 from .operators import holds_places
 from .row_sizes.reader import rows_of_view
@@ -79,6 +81,10 @@ class Supposing(Settling):
         self.stored = stored_values(plan)
         self.places = places(plan)
         self.indexed_stores = indexed_stores(plan)
+        #: The passes whose parameters are samples, to the dimension that counts them.
+        self.passes: dict[int, int] = {}
+        #: What passes give, by the layer, the dimension of its samples, and the passes around it.
+        self.given_by_passes: dict[tuple[object, ...], Quantity] = {}
 
     def is_part_of_count(self, bound: cst.BaseExpression) -> bool:
         """Whether a bound is computed from how many samples there are, such as half of them."""
@@ -291,7 +297,13 @@ class Supposing(Settling):
             return found
         if value.kind == "element":
             return self.element(value)
+        if value.kind == "parameter" and id(value.node) in self.passes:
+            return domain.sample(dim=self.passes[id(value.node)])
         return replace(domain.unknown(f"nothing is known of '{value.name}'"), sampled=False)
+
+    def of_pass(self, layer: Instance, dim: int) -> Quantity:
+        """What the pass of a layer of the project gives for samples along a dimension."""
+        return pass_alone(self, layer, dim)
 
     def contents(self, value: Sequence | Mapping) -> Quantity:
         """What a container holds, as alternatives."""

@@ -33,8 +33,9 @@ from . import algebra, domain
 from .domain import Kind, Quantity
 from .further import argued, settings
 from .losses.calls import Losses
-from .models.chains import chain, is_time_first
-from .models.held_layers import mixes
+from .models.axes import goes_along
+from .models.chains import chain, is_time_first, may_be
+from .models.held_layers import mixes, passes_of, replaces_passes
 from .numbers import guarded
 from .sample_axis.shapes import Given
 from .tensors.functions import Tensors
@@ -69,6 +70,8 @@ class Calls(Tensors, Losses):
             inherited = None if value.inner else self.inherited_loss(callee)
             if inherited is not None:
                 return self.loss(value, inherited, value)
+            if not value.inner and self.vocabulary.layers.rows is not None:
+                return self.layer(value, callee)
             return self.instance(value, callee)
         if isinstance(callee, (BoundMethod, Function, Partial)):
             return (
@@ -165,6 +168,8 @@ class Calls(Tensors, Losses):
         if self.vocabulary.layers.rows is None and id(made) in self.models:
             # Of models rules tell by themselves what they do.
             return self.from_model(domain.NOTHING, value)
+        if self.vocabulary.layers.rows is not None and replaces_passes(self.plan):
+            return replace(self.nothing_known(value, "the pass of a layer, replaced"), certain=True)
         items = value.arguments.items
         found = self.through(value, made, self.look(items[0].values if items else ()))
         if found is None:
@@ -191,17 +196,19 @@ class Calls(Tensors, Losses):
         """
         layers = self.vocabulary.layers
         if layers.rows is not None and isinstance(made, Instance) and tensor.kind is Kind.SAMPLE:
+            if next(passes_of(self.plan, made), None) is None:
+                # Its pass is that of the container that its class is derived from.
+                return None if id(made) in around else self.chained(value, made, tensor, around)
             mixed = mixes(self.plan, made)
-            return domain.unknown(mixed) if mixed else None
-        if (
-            layers.rows is not None
-            and isinstance(made, Opaque)
-            and made.kind in ("element", "item")
-        ):
-            # Any part of a list of layers: ``for part in self.parts``.
-            held = (part for one in made.operands[0] for part in chain(self.plan, one))
-            parts = [self.through(value, part, tensor) for part in held if type(part) is Instance]
-            return next((found for found in parts if found is not None), None)
+            return domain.unknown(mixed) if mixed else self.passed(made, tensor)
+        if layers.rows is not None and isinstance(made, Opaque) and not called_names(made):
+            # Any part of what holds it: ``for part in self.parts``.
+            parts = [
+                self.through(value, part, tensor, around | {id(made)})
+                for part in may_be(self.plan, made)
+                if id(part) not in around and tensor.kind is Kind.SAMPLE
+            ]
+            return next((one for one in parts if one and one.kind is Kind.UNKNOWN), None)
         for name in called_names(made):
             if not layers.makes(name):
                 continue
@@ -223,13 +230,24 @@ class Calls(Tensors, Losses):
             when = layers.time_first.get(word)
             if when is not None and tensor.dim == 0 and is_time_first(made, when):
                 return domain.unknown(f"'{word}' takes the samples for time")
-            if word in layers.samples_first and tensor.kind is Kind.SAMPLE and tensor.dim:
+            given = [tensor, *self.given(value)[1:]]
+            if isinstance(made, Opaque) and goes_along(layers, word, made, given):
                 return domain.unknown(f"'{word}' goes along the samples")
             if word in layers.containers:
                 return None if id(made) in around else self.chained(value, made, tensor, around)
             if layers.rows is not None and word not in layers.rows:
                 return self.nothing_known(value, name)
         return None
+
+    def passed(self, made: Instance, tensor: Quantity) -> Quantity | None:
+        """What the pass of a layer of the project makes of samples; None where it leaves them."""
+        found = self.of_pass(made, tensor.dim or 0)
+        if found.kind is Kind.UNKNOWN:
+            return domain.unknown(f"{found.reason}, in '{made.cls.name}'")
+        if found.kind is Kind.PART or found.coupled or found.pending:
+            return domain.unknown(f"{algebra.STATISTIC} in '{made.cls.name}'")
+        moved = found.kind is Kind.SAMPLE and found.dim != tensor.dim
+        return replace(tensor, dim=found.dim) if moved else None
 
     def chained(
         self, value: Opaque, made: Value, tensor: Quantity, around: frozenset[int]

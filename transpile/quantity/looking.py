@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import libcst as cst
 
-from transpile.facts.values import Constant, External, Function, Opaque, Value, Values
+from transpile.facts.values import Constant, External, Function, Instance, Opaque, Value, Values
 from transpile.plan.graph import identity
 from transpile.plan.model import Plan
 
@@ -76,6 +76,10 @@ class Looking(ABC):
     @abstractmethod
     def is_picked_by_samples(self, value: Value) -> bool:
         """Whether samples of a batch decide which elements of others a list holds."""
+
+    @abstractmethod
+    def of_pass(self, layer: Instance, dim: int) -> Quantity:
+        """What the pass of a layer of the project gives for samples along a dimension."""
 
     @abstractmethod
     def known_models(self) -> Set[int]:

@@ -51,6 +51,10 @@ class Settling(Operators):
         reduced: frozenset[int] = frozenset(),
     ) -> None:
         super().__init__(plan, scaled, whole, reduced)
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin with nothing settled."""
         self.table: dict[int, Quantity] = {}
         self.settled: set[int] = set()
         self.looked_ahead = False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import libcst as cst
 
 from transpile.facts.events import Branch, Call
@@ -45,11 +47,11 @@ def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     if not any(id(layer) in reached for layer in layers):
         # Its forward could not be followed: nothing is known of what it uses.
         return False
-    top = outermost(layers)
+    top = opened(plan, outermost(layers), reached)
     if any(id(layer) not in reached for layer in top):
         return True
     if picks_outputs(plan, model, layers) or any(
-        leaves_out(backward, model, top) or chooses_outputs(plan, backward, model, layers)
+        leaves_out(plan, backward, model, top) or chooses_outputs(plan, backward, model, layers)
         for backward in plan.backwards
     ):
         return True
@@ -73,9 +75,10 @@ def stops_the_wrap(plan: Plan, model: Model) -> bool:
         )
     calls = training_forwards(plan, model)
     given = made_of(tuple(value for event in calls for value in outputs(event)))
-    offered = [layer for layer in outermost(layers) if id(layer) in given]
+    top = opened(plan, outermost(layers), given)
+    offered = [layer for layer in top if id(layer) in given]
     return picks_outputs(plan, model, layers) or any(
-        leaves_out(backward, model, offered) or chooses_outputs(plan, backward, model, layers)
+        leaves_out(plan, backward, model, offered) or chooses_outputs(plan, backward, model, layers)
         for backward in plan.backwards
     )
 
@@ -97,11 +100,25 @@ def outermost(layers: list[Value]) -> list[Value]:
     return [layer for layer in layers if id(layer) not in inner]
 
 
-def leaves_out(backward: Backward, model: Model, layers: list[Value]) -> bool:
+def opened(plan: Plan, layers: list[Value], used: Container[int]) -> list[Value]:
+    """Layers, and in place of containers that are not called as a whole what they hold."""
+    found: list[Value] = []
+    holding = plan.table.dialect.holds_parts
+    for layer in layers:
+        if id(layer) in used or holding.isdisjoint(called_names(layer)):
+            found.append(layer)
+            continue
+        parts = [part for part in walk_parts(layer)[1:] if has_parameters(part)]
+        found.extend(opened(plan, outermost(parts), used))
+    return found
+
+
+def leaves_out(plan: Plan, backward: Backward, model: Model, layers: list[Value]) -> bool:
     """Whether a backward pass through a model does without some layers that others need."""
     if backward.event.detached or model not in backward.models:
         return False
     used = made_of(backward.loss)
+    layers = opened(plan, layers, used)
     return 0 < sum(id(layer) in used for layer in layers) < len(layers)
 
 

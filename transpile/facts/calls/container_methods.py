@@ -49,7 +49,8 @@ class ContainerMethods(BuiltinCalls):
         if len(receivers) != 1:
             return None
         receiver = receivers[0]
-        if callee.name in PUTTING and self.holds_parts(receiver):
+        into_model = callee.name in self.dialect.keeps_parts and self.is_part(receiver)
+        if into_model or (callee.name in PUTTING and self.holds_parts(receiver)):
             self.put_parts(receiver, join(*(item.values for item in arguments.items)))
             return None
         if isinstance(receiver, Mapping):

@@ -138,10 +138,20 @@ class Calls(ProjectCalls):
             self.take_named(made, arguments)
         self.change_arguments(callee, arguments, node, (made,))
         owner, _, method = name.rpartition(".")
+        if method == "__init__" and self.dialect.canonical(owner) in self.dialect.holds_parts:
+            self.begin_parts(arguments)
         if method == "start" and arguments.items:
             self.run_started(arguments.items[0].values, node)
         self.change_named(External(ENVIRONMENT if owner == "os" else owner), method, arguments)
         return join((made,), self.read_environment(name, arguments))
+
+    def begin_parts(self, arguments: Arguments) -> None:
+        """Note what the object that is being made gives to the container it is derived from."""
+        for frame in call_frames(self.stack)[-1:]:
+            for receiver in frame.receiver:
+                if self.holds_parts(receiver):
+                    given = (item.values for item in arguments.items)
+                    self.put_parts(receiver, join(*given, arguments.rest))
 
     def run_commands(self, arguments: Arguments, node: cst.CSTNode) -> None:
         """Run the functions that the command line may name: those of a dict, or of the module."""

@@ -193,6 +193,8 @@ class ProjectCalls(Fields):
             self.nodes[key] = made
         made.arguments = arguments
         self.give_items(made, arguments, node)
+        if self.holds_parts(made) and not self.has_own(made, "__init__"):
+            self.put_parts(made, join(*(item.values for item in arguments.items), arguments.rest))
         initialiser = self.class_attribute(cls, "__init__", made, cls, node)
         if initialiser is not None:
             self.invoke(initialiser, arguments, node)
@@ -206,6 +208,7 @@ class ProjectCalls(Fields):
 
     def call_instance(self, instance: Instance, arguments: Arguments, node: cst.CSTNode) -> Values:
         """Call an object: its ``__call__``, or what the framework dispatches to."""
+        self.called.add(id(instance))
         own = self.class_attribute(instance.cls, "__call__", instance, instance.cls, node)
         if own is not None:
             return self.invoke(own, arguments, node)

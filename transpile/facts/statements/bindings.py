@@ -165,6 +165,8 @@ class Bindings(Calls):
                         self.evaluate(bound)
         for value in base:
             self.set_named(value, keys, values)
+            if self.holds_parts(value):
+                self.put_parts(value, values)
         for value in self.as_containers(base, "__setitem__"):
             self.ask_object(value, "__setitem__", (keys, values), target)
             if isinstance(value, Mapping):

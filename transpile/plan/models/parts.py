@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from transpile.facts.values import Constant, External, Instance, Opaque, Value, Values
+from transpile.facts.values import (
+    Constant,
+    External,
+    Instance,
+    Mapping,
+    Opaque,
+    Sequence,
+    Value,
+    Values,
+)
 from transpile.plan.graph import called_names, method_calls, origin, origins, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.query import query
@@ -52,10 +61,12 @@ def walk_parts(value: Value) -> list[Value]:
             for argument in current.arguments.items:
                 pending.extend(argument.values)
             pending.extend(current.arguments.rest)
-        else:
-            for group in getattr(current, "elements", ()):
+        elif isinstance(current, Sequence):
+            for group in (*current.elements, current.rest):
                 pending.extend(group)
-            pending.extend(getattr(current, "rest", ()))
+        elif isinstance(current, Mapping):
+            for group in (*(entry.values for entry in current.entries.values()), current.rest):
+                pending.extend(group)
     return found
 
 

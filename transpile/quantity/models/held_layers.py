@@ -1,7 +1,7 @@
 """Layers of the project that a library's container calls: what they plainly do across samples.
 
-Their code is not followed with what the container gives them. What reduces along the samples there,
-or carries something on from one batch to the next, is seen by what it is.
+What reduces along the samples there, or carries something on from one batch to the next, is seen by
+what it is. What else their passes give is analysed as :mod:`.passes` does.
 """
 
 from __future__ import annotations
@@ -10,8 +10,18 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.facts.values import Class, Function, Instance
+from transpile.facts.values import (
+    BoundMethod,
+    Class,
+    External,
+    Function,
+    Instance,
+    Opaque,
+    Partial,
+    Values,
+)
 from transpile.facts.walk import descendants
+from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.query import query
 
@@ -37,8 +47,8 @@ def mixes(plan: Plan, layer: Instance) -> str:
 
 
 def passes_of(plan: Plan, layer: Instance) -> Iterator[Function]:
-    """The methods that calls of a layer run."""
-    for method in plan.table.dialect.dispatched:
+    """The methods of its class that calls of a layer run."""
+    for method in sorted(plan.table.dialect.dispatched):
         for ancestor in layer.cls.ancestry():
             found = ancestor.scope.names.get(method, ()) if isinstance(ancestor, Class) else ()
             if found:
@@ -48,6 +58,39 @@ def passes_of(plan: Plan, layer: Instance) -> Iterator[Function]:
                     if isinstance(one, Function) and isinstance(one.node, cst.FunctionDef)
                 )
                 break
+
+
+@query
+def replaces_passes(plan: Plan) -> bool:
+    """Whether a function of the script is put in the place of what calls of some layer run.
+
+    That is ``layer.forward = f``. An object of a class of the script has it from then on, and any
+    layer of a library may be the one.
+    """
+    names = plan.table.dialect.dispatched
+    layers = plan.table.quantities.layers
+    for event in plan.facts.stores:
+        if event.name not in names or not holds_function(event.result):
+            continue
+        for base in event.callee:
+            if isinstance(base, Opaque) or (isinstance(base, External) and layers.makes(base.name)):
+                return True
+    return False
+
+
+def has_replaced_pass(plan: Plan, layer: Instance) -> bool:
+    """Whether an object has another pass than its class."""
+    own = {id(one) for one in passes_of(plan, layer)}
+    return any(
+        id(value.function if isinstance(value, BoundMethod) else value) not in own
+        for name in plan.table.dialect.dispatched
+        for value in layer.attributes.get(name, ())
+    )
+
+
+def holds_function(values: Values) -> bool:
+    """Whether values are functions of the script, or made of some."""
+    return any(isinstance(one, (Function, BoundMethod, Partial)) for one in walk_back(values))
 
 
 def made_of(function: cst.FunctionDef | cst.Lambda, given: set[str]) -> set[str]:

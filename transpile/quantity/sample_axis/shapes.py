@@ -168,7 +168,8 @@ def reshaped(
         return tensor
     if word in ("permute", "transpose"):
         order = [integer(values) for values in ordered]
-        return replace(tensor, dim=order.index(dim) if dim in order else None)
+        found = replace(tensor, dim=order.index(dim) if dim in order else None)
+        return replace(found, rank=max(found.rank, len(order)))
     if word in ("flatten", "ravel"):
         start = integer(given.get("start_dim", 0)) or given.default or 0
         if not ordered and not start and not given.arguments.items[given.offset :]:
