@@ -199,3 +199,60 @@ def test_where_what_reads_is_called_in_other_loops_too_it_is_told() -> None:
     behind = "    for times in range(len(OUT.name)):\n        read(opt, val)\n"
     found = convert(plugins(defined, called, behind))
     assert "PT574" in {finding.code for finding in found.findings}
+
+
+TWO_FILES = """\
+import torch
+import torch.nn as nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+def write(path, rows):
+    with open(path, "w") as out:
+        out.write(" ".join(str(row) for row in rows))
+
+
+def read(path):
+    with open(path) as lines:
+        return torch.tensor([float(word) for word in lines.read().split()]).reshape(-1, 3)
+
+
+def rows_of(first, second):
+    return read(first), read(second)
+
+
+def train(model, optimizer):
+    FIRST
+    rows = torch.cat(rows_of("kept.txt", "made.txt"))
+    loader = DataLoader(TensorDataset(rows), batch_size=16)
+    for (x,) in loader:
+        loss = model(x).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    LAST
+
+
+if __name__ == "__main__":
+    model = nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    write("kept.txt", torch.randn(48).tolist())
+    write("made.txt", torch.randn(48).tolist())
+    for step in range(3):
+        train(model, optimizer)
+"""
+MADE = 'write("made.txt", torch.randn(48).tolist())'
+
+
+@pytest.mark.parametrize("place", ["FIRST", "LAST"])
+def test_a_wait_for_one_file_is_none_for_another_that_is_written_behind_it(place: str) -> None:
+    """The first barrier stands before the loop, in whose rounds the other file is made."""
+    text = TWO_FILES.replace(place, MADE).replace("FIRST", "pass").replace("LAST", "pass")
+    found = convert(text.encode(), path="train.py")
+    assert found.outcome is Outcome.CONVERTED
+    body = found.text[found.text.index("def train(") : found.text.index("if __name__ ==")]
+    if place == "FIRST":
+        assert body.index(MADE) < body.index("barrier()") < body.index("rows_of(")
+    else:
+        loop = found.text[found.text.index("for step in") :]
+        assert "barrier()" in body or "barrier()" in loop.partition("cleanup_distributed()")[0]

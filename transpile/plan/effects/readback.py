@@ -254,12 +254,30 @@ def settles(once: Once, earlier: ReadBack, write: Event, read: Event) -> bool:
         return False
     if write.order < read.order and not write.order < earlier.read.order:
         return False
+    if is_before_both(earlier, write, read):
+        return False
     source = earlier.module.source
     around = {id(block) for block in blocks_around(earlier.module, site_in(earlier, read))}
     parent = source.parent(earlier.statement)
     if isinstance(parent, cst.SimpleStatementLine):
         parent = source.parent(parent)
     return id(parent) in around
+
+
+def is_before_both(earlier: ReadBack, write: Event, read: Event) -> bool:
+    """Whether a barrier stands before the statement that writes and then reads.
+
+    Where the write comes behind the read, they do so in two rounds of a loop: the barrier serves
+    the read if it is in a loop around both, too.
+    """
+    places = [id(one) for one in places_of(read)]
+    if id(earlier.statement) not in places:
+        return False
+    if write.order < read.order:
+        return any(one is earlier.statement for one in places_of(write))
+    around = places[places.index(id(earlier.statement)) + 1 :]
+    loops = {id(loop.node) for loop in write.loops()}
+    return not any(id(loop.node) in loops and id(loop.node) in around for loop in read.loops())
 
 
 def site_in(earlier: ReadBack, read: Event) -> cst.CSTNode:
