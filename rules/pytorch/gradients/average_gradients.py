@@ -41,7 +41,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from transpile.facts.values import Value
 from transpile.layout import insert_before
+from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.gradients._averaging import (
@@ -66,12 +68,16 @@ def decide(plan: Plan) -> Iterator[Answer]:
     for optimizer in {id(one): one for each in plan.backwards for one in each.tensors}.values():
         found = tensor_averagings(plan, optimizer)
         if isinstance(found, str):
+            whose = "layers of a model that is not called itself, and their gradients"
+            advice = "read gradients right before the optimizer steps, or call the model"
+            if not all(is_layer(plan, one) for one in optimizer.tensors):
+                whose = "a tensor that belongs to no model, and its gradient"
+                advice = "put what is trained into a torch.nn.Module"
             yield Ruling.refuse(
                 "PT325",
                 optimizer.event,
-                f"this optimizer is given a tensor that belongs to no model, and its gradient "
-                f"cannot be averaged by hand: {found}",
-                "put what is trained into a torch.nn.Module",
+                f"this optimizer is given {whose} cannot be averaged by hand: {found}",
+                advice,
             )
             continue
         for place in found:
@@ -92,6 +98,15 @@ def decide(plan: Plan) -> Iterator[Answer]:
             seen.add(key)
             yield averaged(place, "no variable holds the model for a wrap")
         yield from own_statistics(plan, model, places[0])
+
+
+def is_layer(plan: Plan, value: Value) -> bool:
+    """Whether a value is a layer, or is taken out of one."""
+    return any(
+        name.startswith(plan.table.layer_packages)
+        for one in walk_back((value,))
+        for name in called_names(one)
+    )
 
 
 def own_statistics(plan: Plan, model: Model, place: Averaging) -> Iterator[Remark]:

@@ -75,7 +75,7 @@ def search(
             found[id(step.node)] = place
     if not found:
         return "no step of its optimizer is seen"
-    return kept_by(found, readers(plan, model, are_samples))
+    return kept_by(plan, found, readers(plan, model, are_samples))
 
 
 @query
@@ -138,12 +138,14 @@ def search_tensors(plan: Plan, optimizer: Optimizer) -> list[Averaging] | str:
         if is_reader(plan, node)
         and not any(one in owned for one in parameter_owners(read_from(plan, node), plan.table))
     )
-    return kept_by(found, reading)
+    return kept_by(plan, found, reading)
 
 
-def kept_by(found: dict[int, Averaging], reading: Iterable[cst.CSTNode]) -> list[Averaging] | str:
+def kept_by(
+    plan: Plan, found: dict[int, Averaging], reading: Iterable[cst.CSTNode]
+) -> list[Averaging] | str:
     """The places, where all that reads gradients stands behind one of them."""
-    kept = {id(node) for each in found.values() for node in behind(each)}
+    kept = {id(node) for each in found.values() for node in behind(plan, each)}
     if any(id(node) not in kept for node in reading):
         return "its gradients are read elsewhere than right before its optimizer steps"
     return list(found.values())
@@ -155,14 +157,7 @@ def averaging_at(plan: Plan, optimizer: Optimizer, step: Event) -> Averaging | s
     statement = small_statement(step.module, step.node)
     if text is None or statement is None or not isinstance(step.node, cst.Call):
         return "its optimizer steps in an expression, not in a statement of its own"
-    starts = {
-        id(node)
-        for backward in plan.backwards
-        for node in (
-            backward.event.node,
-            *(frame.node for frame in backward.event.stack if isinstance(frame, Call)),
-        )
-    }
+    starts = started_by(plan)
     before = statement
     for earlier in siblings_before(step.module, statement):
         inside = list(descendants(earlier))
@@ -194,6 +189,19 @@ def small_statement(module: Module, node: cst.CSTNode) -> Small | None:
     return parent if isinstance(parent, cst.Expr) else None
 
 
+@query
+def started_by(plan: Plan) -> set[int]:
+    """The identities of backward passes, and of the calls that come to them."""
+    return {
+        id(node)
+        for backward in plan.backwards
+        for node in (
+            backward.event.node,
+            *(frame.node for frame in backward.event.stack if isinstance(frame, Call)),
+        )
+    }
+
+
 def siblings_before(module: Module, statement: Small) -> Iterator[Small]:
     """The statements before one in its block, the nearest first; those of a line one by one."""
     line = statement_of(module, statement)
@@ -213,11 +221,36 @@ def siblings_before(module: Module, statement: Small) -> Iterator[Small]:
             yield earlier
 
 
-def behind(averaging: Averaging) -> Iterator[cst.CSTNode]:
-    """Everything from where gradients are averaged to the step that uses them."""
+def siblings_behind(module: Module, statement: Small) -> Iterator[Small]:
+    """The statements that follow one in its block."""
+    line = statement_of(module, statement)
+    owner = module.source.parent(statement)
+    if isinstance(owner, (cst.SimpleStatementLine, cst.SimpleStatementSuite)):
+        position = next(i for i, each in enumerate(owner.body) if each is statement)
+        yield from owner.body[position + 1 :]
+    if line is None or isinstance(owner, cst.SimpleStatementSuite):
+        return
+    block = module.source.parent(line)
+    body = getattr(block, "body", ()) if isinstance(block, (cst.IndentedBlock, cst.Module)) else ()
+    position = next((i for i, each in enumerate(body) if each is line), len(body))
+    for later in body[position + 1 :]:
+        if isinstance(later, cst.SimpleStatementLine):
+            yield from later.body
+        else:
+            yield later
+
+
+def behind(plan: Plan, averaging: Averaging) -> Iterator[cst.CSTNode]:
+    """Everything from where gradients are averaged to the next backward pass, in one block."""
     statement = small_statement(averaging.module, averaging.step)
     assert statement is not None
     yield from descendants(statement)
+    for later in siblings_behind(averaging.module, statement):
+        inside = list(descendants(later))
+        if any(id(node) in started_by(plan) for node in inside):
+            break
+        # What a function reads is read where it is called.
+        yield from () if isinstance(later, (cst.FunctionDef, cst.ClassDef)) else inside
     for earlier in siblings_before(averaging.module, statement):
         if averaging.before is statement:
             return
