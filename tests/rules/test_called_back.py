@@ -141,6 +141,12 @@ def test_numbers_that_all_processes_have_are_left_alone(case: str) -> None:
     assert not {"PT712", "DT015"} & {finding.code for finding in result.findings}
 
 
+def test_tables_that_functions_of_layers_give_are_no_layers() -> None:
+    parts = ("table = F.normalize(torch.ones(4, 2))", "table[0] = out[0].detach()")
+    found = convert(HEAD % parts, Options(shard="data")).findings
+    assert not any("layer is set" in finding.message for finding in found)
+
+
 MICRO_STEPS = """\
 import torch
 import torch.nn as nn

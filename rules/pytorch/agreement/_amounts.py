@@ -66,15 +66,23 @@ def sets_layer(plan: Plan, event: Event) -> bool:
 
     Of losses, what they are set to is followed into what they give.
     """
-    return event.kind == "store" and any(
-        isinstance(value, Opaque)
-        and value.kind == "call"
+    return (
+        event.kind == "store"
+        and event.name != "[]"
         and any(
-            name.startswith(plan.table.layer_packages) and not name.endswith("Loss")
-            for name in called_names(value)
+            isinstance(value, Opaque)
+            and value.kind == "call"
+            and any(makes_layer(plan, name) for name in called_names(value))
+            for value in event.callee
         )
-        for value in event.callee
     )
+
+
+def makes_layer(plan: Plan, name: str) -> bool:
+    """Whether a name is that of a library's class of layers, other than a loss."""
+    word = name.rpartition(".")[2]
+    packaged = name.startswith(plan.table.layer_packages)
+    return packaged and word[:1].isupper() and not word.endswith("Loss")
 
 
 def sets_options(plan: Plan, callee: object) -> bool:
