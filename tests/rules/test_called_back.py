@@ -85,6 +85,10 @@ BY_SHARES = {
         "opt.register_step_pre_hook(scaled)",
         'state["seen"] = (out.argmax(1) == yb).double().mean().item()',
     ),
+    "hook of all optimizers": (
+        "torch.optim.optimizer.register_optimizer_step_pre_hook(scaled)",
+        'state["seen"] = loss.item()',
+    ),
     "parametrization": (
         'parametrize.register_parametrization(net, "weight", Scale())',
         'state["seen"] = loss.item()',
@@ -148,6 +152,7 @@ def test_tables_that_functions_of_layers_give_are_no_layers() -> None:
 
 
 MICRO_STEPS = """\
+import somelib
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -172,6 +177,7 @@ clip = Clipper()
 torch.manual_seed(0)
 net = nn.Linear(6, 1)
 opt = torch.optim.SGD(net.parameters(), lr=0.1)
+clipper, holder = somelib.Clipper(), somelib.Clipper(net)
 data = TensorDataset(torch.randn(96, 6), torch.randn(96, 1))
 for i, (x, y) in enumerate(DataLoader(data, batch_size=12)):
     loss = F.mse_loss(net(x), y) / 2
@@ -185,7 +191,15 @@ for i, (x, y) in enumerate(DataLoader(data, batch_size=12)):
 
 
 @pytest.mark.parametrize(
-    "between", ["print(size(net))", "print(named(net))", "clip(net.parameters())"]
+    "between",
+    [
+        "print(size(net))",
+        "print(named(net))",
+        "clip(net.parameters())",
+        "somelib.clip(net)",
+        "clipper.clip(net.parameters())",
+        "holder.clip()",
+    ],
 )
 def test_functions_that_read_gradients_between_steps_see_those_of_all(between: str) -> None:
     result = convert(MICRO_STEPS % (between, "pass"))

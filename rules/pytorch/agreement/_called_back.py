@@ -36,7 +36,9 @@ HOOKING = frozenset(
     {
         "register_hook", "register_full_backward_hook", "register_full_backward_pre_hook",
         "register_post_accumulate_grad_hook", "register_step_pre_hook", "register_step_post_hook",
-        "register_multi_grad_hook",
+        "register_multi_grad_hook", "register_module_full_backward_hook",
+        "register_module_full_backward_pre_hook", "register_optimizer_step_pre_hook",
+        "register_optimizer_step_post_hook",
     }
 )  # fmt: skip
 #: Functions that compute parameters by a layer in each forward pass.

@@ -15,7 +15,7 @@ from transpile.plan.flow.places import (
     index_in,
     statement_in,
 )
-from transpile.plan.graph import method_calls, origin
+from transpile.plan.graph import called_names, method_calls, origin
 from transpile.plan.hooks.gradient_reads import first_read
 from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.models.averaging import GRADIENT_READERS
@@ -204,10 +204,16 @@ def early_reader(plan: Plan, model: Model, window: Window, test: cst.If) -> str:
 
 
 def is_given(plan: Plan, model: Model, event: Event, callee: External | Opaque) -> bool:
-    """Whether another library than the framework is given the model or its parameters."""
-    if not isinstance(callee, External) or callee.name.startswith(("torch.", "builtins.")):
+    """Whether another library than the framework is, or was, given the model or its parameters."""
+    given = [value for item in event.arguments.items for value in item.values]
+    names = {callee.name} if isinstance(callee, External) else set()
+    if isinstance(callee, Opaque) and callee.kind == "attribute":
+        for owner in callee.operands[0]:
+            names.update(called_names(owner))
+            if isinstance(owner, Opaque) and owner.kind == "call":
+                given += [value for item in owner.arguments.items for value in item.values]
+    if all(name.startswith(("torch.", "builtins.")) for name in names):
         return False
-    given = (value for item in event.arguments.items for value in item.values)
     return any(
         origin(value) is model.value
         or any(
