@@ -191,6 +191,15 @@ class Interpreter(Statements):
             if saved_activation is not None:
                 self.activation = saved_activation
 
+    def run_later(self) -> None:
+        """Run once more what runs at any time: threads, and what waits for the end or a signal.
+
+        It may see whatever the script has stored in the meantime.
+        """
+        for function, handed, node in list(self.later.values()):
+            self.stack, self.context = (), (id(node),)
+            self.run_escaped(function, handed, node)
+
     def run_detached(self) -> None:
         """Run every function that nothing called, with unknown arguments.
 
@@ -359,6 +368,7 @@ def interpret(
     run = Interpreter(dialect, find_module)
     run.most_steps = most_steps
     run.import_module(entry)
+    run.run_later()
     run.run_passed_over()
     if not run.has_many_detached or goes_on(run.facts(entry)):
         run.run_detached()

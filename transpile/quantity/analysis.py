@@ -32,6 +32,7 @@ from . import algebra, domain
 from .accesses import inner_entries, key_of
 from .contents import COUNTED, index_nodes, places
 from .domain import NOTHING, Kind, Quantity
+from .keepers import HANDED_ON, given_in, is_keeper
 from .models.classes import model_classes, model_code
 from .models.parts import said_by_parts
 from .models.passes import pass_alone
@@ -181,6 +182,8 @@ class Supposing(Settling):
             kept = self.kept_numbers(self.stored[id(value)])
             if kept.kind is Kind.PART and max(kept.degrees) > 0 and not starts_at_zero(value):
                 kept = domain.unknown(FROM_THE_START, whole=True)
+            if kept.kind is Kind.SAMPLE and is_keeper(value) and id(value) not in self.places:
+                kept = domain.unknown(HANDED_ON, whole=True)
             # Numbers that are kept in an array or a dict of numbers; not what fills up a batch.
             if kept.kind in (Kind.PART, Kind.UNKNOWN) or kept.pending:
                 names = called_names(value)
@@ -356,13 +359,8 @@ def stored_values(plan: Plan) -> dict[int, Values]:
             for base in event.callee:
                 if isinstance(base, Opaque):
                     found.setdefault(id(base), []).extend(event.result)
-        for base in counted_in(event):
-            found.setdefault(id(base), []).extend(
-                one
-                for item in event.arguments.items
-                for value in item.values
-                for one in (value.every() if isinstance(value, Mapping) else (value,))
-            )
+        for given in given_in(event):
+            found.setdefault(id(given.keeper), []).extend(given.values)
     return {key: tuple(values) for key, values in found.items()}
 
 
@@ -379,15 +377,6 @@ def is_of_loop(event: Event) -> bool:
         if isinstance(outer, (cst.FunctionDef, cst.ClassDef)):
             break
     return False
-
-
-def counted_in(event: Event) -> Iterable[Opaque]:
-    """The counters of Python that a call adds numbers to: ``counter.update(loss=...)``."""
-    for callee in event.callee if event.kind == "call" else ():
-        if isinstance(callee, Opaque) and callee.name in ("update", "subtract"):
-            for base in callee.operands[0] if callee.kind == "attribute" else ():
-                if isinstance(base, Opaque) and "collections.Counter" in called_names(base):
-                    yield base
 
 
 def holders(values: Values) -> Iterable[Opaque]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
 
 import libcst as cst
 
@@ -32,6 +33,7 @@ from transpile.records import replace
 from . import algebra, domain
 from .domain import Kind, Quantity
 from .further import argued, settings
+from .keepers import GIVING, HANDED_ON, TABLES, keepers_of
 from .losses.calls import Losses
 from .models.axes import goes_along
 from .models.chains import chain, is_time_first, may_be
@@ -101,6 +103,10 @@ class Calls(Tensors, Losses):
         if word == "step" and value.arguments.items and self.is_plain_optimizer(receivers):
             return self.look(given_back(value, self.plan))
         receiver = self.look(receivers)
+        kept = self.look(tuple(keepers_of(receivers)))
+        if kept.kind in (Kind.SAMPLE, Kind.PART, Kind.UNKNOWN) or kept.pending:
+            plain = word in GIVING or kept.kind is Kind.UNKNOWN
+            return kept if plain else domain.unknown(HANDED_ON, whole=True)
         if any(isinstance(one, (Class, Instance)) for one in receivers):
             owner = next((f"{one.name}." for one in receivers if isinstance(one, Class)), "")
             return self.nothing_known(value, f"'{owner}{word}'")
@@ -157,10 +163,7 @@ class Calls(Tensors, Losses):
             return self.layer(value, behind)
         names = called_names(behind)
         if any(name.endswith(".namedtuple") for name in names):
-            found = domain.NOTHING
-            for one in self.given(value):
-                found = algebra.join(found, one)
-            return found
+            return reduce(algebra.join, self.given(value), domain.NOTHING)
         return self.nothing_known(value, names[0] if names else "what is called")
 
     def layer(self, value: Opaque, made: Value) -> Quantity:
@@ -302,6 +305,8 @@ class Calls(Tensors, Losses):
             found = self.applied(word, tensor, value, self.given_to(value, 1, word), name)
             numeric = name.startswith(("numpy.", "math.")) and found.kind is not Kind.SHAPE
             return replace(found, tensor=False) if numeric else found
+        if name in TABLES:
+            return reduce(algebra.join, self.given(value), domain.NOTHING)
         return self.nothing_known(value, name)
 
     def builtin(self, value: Opaque, word: str) -> Quantity:

@@ -26,6 +26,10 @@ from transpile.rules.pytorch.losses._postponed import (
     postponed,
 )
 from transpile.rules.pytorch.losses._reported import Change, Leaf
+from transpile.text.changes import Insert
+
+#: What shows a number may be bound to a name before it is shown; the number is made before that.
+AHEAD = -150
 
 
 def reduced_where_read(plan: Plan, leaf: Leaf, applied: dict[int, Leaf]) -> Iterator[Edited]:
@@ -121,6 +125,8 @@ def own_statement(
         texts = [number.text for number in group]
         lines += written_call(f"{names} = {fresh(helper)}", texts, column)
     for edit in insert_before(source, place.line, lines):
+        if isinstance(edit, Insert):
+            edit = Insert(edit.offset, edit.text, AHEAD)
         yield In(place.module, edit)
 
 

@@ -25,6 +25,9 @@ from transpile.facts.values import (
     only_constant,
 )
 
+#: Lists by other names.
+LISTS = frozenset({"collections.deque", "collections.UserList"})
+
 
 class BuiltinCalls(NamedAttributes):
     """The part of the interpreter that knows builtins."""
@@ -36,12 +39,14 @@ class BuiltinCalls(NamedAttributes):
         name = callee.name
         if name in self.dialect.iterates_argument and arguments.items:
             return (self.passing_iterator(arguments.items[0].values, node),)
+        if name == "collections.UserDict":
+            return self.builtin_dict(arguments, node)
         if name == "collections.defaultdict":
             return self.dict_of_lists(arguments, node)
         if name == "builtins.dict.fromkeys" and not arguments.unknown_because:
             return self.dict_from_keys(arguments, node)
-        if name == "collections.deque" and not arguments.unknown_because:
-            first = arguments.get("iterable", 0)
+        if name in LISTS and not arguments.unknown_because:
+            first = arguments.get("iterable", 0) or arguments.get("initlist", 0)
             given = (Argument(first.values, first.node),) if first is not None else ()
             return self.copied(Arguments(given), node, "list", keep_order=True)
         if name in ("dataclasses.asdict", "builtins.vars") and len(arguments.items) == 1:

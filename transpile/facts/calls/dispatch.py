@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
 import libcst as cst
 
 from transpile.facts.calls.project import ProjectCalls
-from transpile.facts.calls.standing_in import never_calls, stood_in
-from transpile.facts.calls.started import starting_base
+from transpile.facts.calls.standing_in import PROXY, never_calls, referred_to, stood_in
+from transpile.facts.calls.started import Later, run_later, starting_base
 from transpile.facts.events import Branch
 from transpile.facts.expressions.namespaces import ENVIRONMENT
 from transpile.facts.fields import NAMESPACE, REPLACE
@@ -37,6 +38,11 @@ from transpile.facts.values import (
 
 class Calls(ProjectCalls):
     """The part of the interpreter that knows calls."""
+
+    @cached_property
+    def later(self) -> dict[tuple[int, int], Later]:
+        """What was handed to threads and handlers."""
+        return {}
 
     def invoke(self, callees: Values, arguments: Arguments, node: cst.CSTNode) -> Values:
         """Call any of the callees at `node`, and record that it happens."""
@@ -110,7 +116,7 @@ class Calls(ProjectCalls):
                 )
                 self.nodes[key] = made
             return (made,)
-        if name in self.dialect.returns_argument and arguments.items:
+        if (name in self.dialect.returns_argument or name == PROXY) and arguments.items:
             return arguments.items[0].values
         stands = stood_in(callee, arguments)
         if stands:
@@ -131,7 +137,11 @@ class Calls(ProjectCalls):
                 return (Sequence("tuple", node, given),)
         if name in self.dialect.runs_commands:
             self.run_commands(arguments, node)
-        if not never_calls(name):
+        later = list(run_later(name, arguments))
+        for function, handed in later:
+            self.run_escaped(function, handed, node)
+            self.later[id(function), id(node)] = (function, handed, node)
+        if not later and not never_calls(name):
             self.escape(arguments, node)
         made = self.opaque("call", node, callee=(callee,), arguments=arguments)
         if name == NAMESPACE:
@@ -194,7 +204,7 @@ class Calls(ProjectCalls):
                 for made in callee.callee
             ):
                 return (callee,)
-        stands = stood_in(callee, arguments)
+        stands = stood_in(callee, arguments) or referred_to(callee)
         if stands:
             return stands
         loaded = self.load_class(callee, arguments, node)
@@ -223,6 +233,7 @@ class Calls(ProjectCalls):
                 for method in own or ():
                     if isinstance(method, (Function, BoundMethod)):
                         self.run_escaped(method, Arguments(), node)
+                        self.later[id(method), id(node)] = (method, Arguments(), node)
 
     def load_class(self, callee: Opaque, arguments: Arguments, node: cst.CSTNode) -> Values | None:
         """What a library's class method makes of the project's classes: ``Net.from_pretrained``."""
@@ -285,14 +296,14 @@ class Calls(ProjectCalls):
                     if isinstance(callee, (Function, BoundMethod)):
                         self.run_escaped(callee, given, node)
 
-    def run_escaped(
-        self, callee: Function | BoundMethod, given: Arguments, node: cst.CSTNode
-    ) -> None:
+    def run_escaped(self, callee: Value, given: Arguments, node: cst.CSTNode) -> None:
         """Run one function given to the outside; `given` is what it gets for certain."""
         if isinstance(callee, BoundMethod):
             own = (Argument((callee.receiver,), None), *given.items)
             given = Arguments(own, given.unknown_because, given.rest)
             self.call_function(callee.function, given, node, callee.receiver)
+            return
+        if not isinstance(callee, Function):
             return
         if id(callee.node) in self.entered:
             if any(frame.function is callee for frame in call_frames(self.stack)):

@@ -26,6 +26,9 @@ ASKS = frozenset(
     }
 )  # fmt: skip
 ASKING_MODULES = ("inspect.",)
+#: What gives an object that acts as its first argument, and what gives one back when called.
+PROXY = "weakref.proxy"
+REFERENCES = (External("weakref.ref"), External("weakref.WeakMethod"))
 
 
 def never_calls(name: str) -> bool:
@@ -44,3 +47,11 @@ def stood_in(callee: External | Opaque, arguments: Arguments) -> Values | None:
     if callee.kind != "call" or callee.callee != (External(WRAPS),):
         return None
     return arguments.items[0].values if arguments.items else None
+
+
+def referred_to(callee: Opaque) -> Values:
+    """The objects that a weak reference gives when it is called; none for other callees."""
+    if callee.kind != "call" or not callee.arguments.items:
+        return ()
+    refers = any(made in REFERENCES for made in callee.callee)
+    return callee.arguments.items[0].values if refers else ()

@@ -88,6 +88,11 @@ WRITE_METHODS = frozenset(
         "save_weights", "save_pretrained", "save_model", "write_image", "write_html", "tofile",
     }
 )  # fmt: skip
+#: Those that give a text where they are told no file, and what tells them one by name.
+TEXTS = frozenset({"to_html", "to_json", "to_markdown", "to_string", "to_xml"})
+TEXT_FILES = frozenset({"buf", "path", "path_or_buf", "path_or_buffer"})
+#: Methods of objects that these modules make.
+WRITES_OF = {"xml.etree.": "write", "numpy.": "dump", "lxml.": "write"}
 #: Methods that only trackers have.
 TRACK_METHODS = frozenset(
     {

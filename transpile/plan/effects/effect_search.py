@@ -32,11 +32,14 @@ from transpile.plan.effects.effect_names import (
     SHOWS,
     SWITCHED_PREFIXES,
     SWITCHED_TRACKERS,
+    TEXT_FILES,
+    TEXTS,
     TRACK_METHODS,
     TRACKER_FUNCTIONS,
     TRACKERS,
     WRITE_METHODS,
     WRITES,
+    WRITES_OF,
 )
 from transpile.plan.effects.effects import Effect, Kind, Vocabulary
 from transpile.plan.effects.file_effects import (
@@ -205,8 +208,16 @@ def classify_method(callee: Opaque, event: Event, vocabulary: Vocabulary) -> Kin
         return path_open_kind(event)
     if name in PATH_WRITES and any(is_path(value) for value in receivers):
         return Kind.WRITE
-    writes = name in WRITE_METHODS or name in vocabulary.write_methods
-    if writes or (name in ("to_json", "to_html") and event.arguments.items):
+    if (
+        name in WRITE_METHODS
+        or name in vocabulary.write_methods
+        or (name in TEXTS and names_file(event))
+        or any(
+            name == word and maker.startswith(start)
+            for start, word in WRITES_OF.items()
+            for maker in makers
+        )
+    ):
         return Kind.HANDLE if writes_into_handle(event, vocabulary) else Kind.WRITE
     if name == "save" and event.arguments.items and saves_file(receivers):
         return Kind.HANDLE if writes_into_handle(event, vocabulary) else Kind.WRITE
@@ -219,6 +230,14 @@ def classify_method(callee: Opaque, event: Event, vocabulary: Vocabulary) -> Kin
     if any(maker.startswith(PLOTS) for maker in makers):
         return Kind.SHOW if name == "show" else Kind.PLOT
     return None
+
+
+def names_file(event: Event) -> bool:
+    """Whether a method that gives a text else is told a file to write it to."""
+    given = event.arguments
+    return bool(given.positional() or given.unknown_because) or any(
+        item.keyword in TEXT_FILES for item in given.items
+    )
 
 
 def is_bar(value: Value) -> bool:

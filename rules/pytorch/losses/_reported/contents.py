@@ -28,7 +28,9 @@ PASSING = frozenset(
         "builtins.str", "builtins.repr", "builtins.format", "builtins.round", "json.dumps",
         "pprint.pformat", "numpy.array", "numpy.asarray", "torch.tensor", "torch.stack",
         "copy.deepcopy", "copy.copy", "vars", "wandb.Image", "wandb.Histogram", "wandb.Table",
-        "pandas.DataFrame", "pandas.Series", "tabulate.tabulate", "tensorflow.Summary",
+        "pandas.DataFrame", "pandas.Series", "pandas.concat", "PIL.Image.fromarray",
+        "tabulate.tabulate", "torchvision.transforms.functional.to_pil_image",
+        "torchvision.transforms.ToPILImage", "tensorflow.Summary",
         "tensorflow.Summary.Value", "tensorflow.compat.v1.Summary",
         "tensorflow.compat.v1.Summary.Value",
     }

@@ -30,6 +30,8 @@ SHOWING = frozenset(
         EffectKind.PLOT, EffectKind.TRACK, EffectKind.SWITCHED_TRACK,
     }
 )  # fmt: skip
+#: Those by which objects write or show themselves.
+WRITING = frozenset({EffectKind.WRITE, EffectKind.PLOT})
 #: Methods that show or keep numbers, whatever they belong to.
 SHOWING_METHODS = frozenset(
     {
@@ -80,11 +82,21 @@ class Shown:
                     node = argument.node if isinstance(argument.node, cst.BaseExpression) else None
                     yield from self.split(argument.values, node, event.module, event)
                 yield from self.split(event.arguments.rest, None, event.module, event)
+                if (effect := effects.get(id(event.node))) and effect.kind in WRITING:
+                    yield from self.written(event)
             elif event.kind == "call":
                 yield from self.closures(event)
             elif event.kind == "store" and any(map(self.is_bar, event.callee)):
                 # ``bar.suffix = f"loss {loss}"`` shows it with the next round.
                 yield from self.split(event.result, assigned(event), event.module, event)
+
+    def written(self, event: Event) -> Iterator[Part]:
+        """What writes itself: the table of ``table.to_csv(path)``."""
+        func = event.node.func if isinstance(event.node, cst.Call) else None
+        node = func.value if isinstance(func, cst.Attribute) else None
+        for callee in event.callee:
+            if isinstance(callee, Opaque) and callee.kind == "attribute":
+                yield from self.split(callee.operands[0], node, event.module, event)
 
     def on_which_is_shown(self, effects: dict[int, Effect]) -> set[int]:
         """The conditions on which something is shown at all, by identity."""
@@ -206,10 +218,10 @@ class Shown:
         plain: list[Value] = []
         for value in values:
             parts = inside(value, module, self.is_whole) if depth < DEEPEST else None
-            if parts is None:
+            if parts is None or id(value) in self.inquiry.analysis.stored:
+                # What is put into a table later is no argument that it is made of.
                 plain.append(value)
-                continue
-            for part, expression, where in parts:
+            for part, expression, where in parts or ():
                 yield from self.split(part, expression, where, event, depth + 1)
         if plain:
             yield Part(tuple(plain), node, self.home(node, module), event)
