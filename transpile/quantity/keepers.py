@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from transpile.facts.events import Event
 from transpile.facts.values import Mapping, Opaque, Value, Values
-from transpile.plan.graph import called_names
+from transpile.plan.graph import called_names, walk_back
+from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.records import dataclass
 
 #: Modules whose objects give back what their methods and attributes were given.
@@ -89,3 +91,20 @@ def given_in(event: Event) -> Iterator[Given]:
                 yield from (Given(one, values) for one in keepers_of(callee.operands[0]))
     elif event.kind == "store" and event.name != "[]":
         yield from (Given(one, event.result) for one in keepers_of(event.callee))
+
+
+@query
+def kept_by(plan: Plan) -> dict[int, list[Value]]:
+    """What each object is given, by its identity."""
+    found: dict[int, list[Value]] = {}
+    for event in plan.facts.events:
+        for given in given_in(event):
+            found.setdefault(id(given.keeper), []).extend(given.values)
+    return found
+
+
+def with_kept(plan: Plan, values: Values) -> Values:
+    """Values, and what the objects were given that they are, or are asked of."""
+    kept = kept_by(plan)
+    behind = keepers_of(tuple(walk_back(values))) if kept else ()
+    return (*values, *(one for keeper in behind for one in kept.get(id(keeper), ())))

@@ -15,6 +15,7 @@ from transpile.plan.graph import parents, walk_back
 from transpile.plan.model import Loader, Plan
 from transpile.plan.query import query
 from transpile.plan.roles.backwards import data_sources
+from transpile.quantity.keepers import with_kept
 from transpile.records import dataclass, field
 from transpile.rules.mxnet._roles import (
     MODULES,
@@ -39,6 +40,8 @@ REPORTING = frozenset(
         Kind.HANDLE, Kind.WRITE,
     }
 )  # fmt: skip
+#: Those by which objects write or show themselves.
+WRITING = frozenset({Kind.PLOT, Kind.WRITE})
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,11 +335,20 @@ def reports(plan: Plan, vocabulary: Vocabulary) -> Iterator[tuple[Effect, Values
         if effect.kind not in REPORTING:
             continue
         for event in effect.events:
-            items = (*(each.values for each in event.arguments.items), event.arguments.rest)
-            values = tuple(value for each in items for value in each)
+            items = [*(each.values for each in event.arguments.items), event.arguments.rest]
+            if effect.kind in WRITING:
+                items.extend(receivers(event))
+            values = with_kept(plan, tuple(value for each in items for value in each))
             if not event.detached and in_training(plan, values):
                 yield effect, values
                 break
+
+
+def receivers(event: Event) -> Iterator[Values]:
+    """What the method belongs to that is called: the table of ``table.to_csv(path)``."""
+    for callee in event.callee:
+        if isinstance(callee, Opaque) and callee.kind == "attribute":
+            yield callee.operands[0]
 
 
 def decisions(plan: Plan) -> Iterator[Values]:
