@@ -38,6 +38,7 @@ from .models.parts import said_by_parts
 from .models.passes import pass_alone
 from .objects import UNFOLLOWED, held_by_objects
 from .operators import holds_places
+from .row_sizes.meeting import PAIRED, pairs_samples
 from .row_sizes.reader import rows_of_view
 from .sample_axis.axes import CROSSED, crossed
 from .sample_axis.beside import BESIDE, is_given_places, lies_beside_all
@@ -174,6 +175,8 @@ class Supposing(Settling):
                 found = domain.unknown(CROSSED, whole=found.kind is Kind.PART, certain=True)
             elif lies_beside_all(self, value):
                 found = domain.unknown(BESIDE, whole=found.kind is Kind.PART, certain=True)
+            elif pairs_samples(self, value):
+                found = domain.unknown(PAIRED, whole=found.kind is Kind.PART, certain=True)
             elif is_given_places(self, value):
                 found = domain.unknown(algebra.NUMBERED)
         if found.kind is Kind.SAMPLE and is_mixed(self, self.collated_part(value)):

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from transpile.facts.values import Constant, Function, Instance, Opaque, Value, Values
+from transpile.facts.values import (
+    Constant,
+    Function,
+    Instance,
+    Opaque,
+    Sequence,
+    Value,
+    Values,
+)
 from transpile.plan.graph import called_names, origin
 
 from ..domain import Kind
@@ -45,6 +53,7 @@ from .arithmetic import (
 )
 from .asked import Asked, listed_sizes
 from .layers import POOLS, through
+from .losses import given_by, losses_of
 from .samples import is_asked_for, puts_together, sample_of
 
 if TYPE_CHECKING:
@@ -104,6 +113,10 @@ class Reader(Asked):
         """The sizes of a value; a number has none."""
         if isinstance(value, Constant):
             return ()
+        if isinstance(value, Sequence) and depth and not value.rest:
+            inner = {self.of(part, depth - 1) for part in value.elements}
+            only = inner.pop() if len(inner) == 1 else None
+            return (len(value.elements), *only) if only is not None else None
         key = id(value)
         if key not in self.known:
             # What is made of itself, in a loop, is not known by itself.
@@ -132,6 +145,12 @@ class Reader(Asked):
             return None
         if value.inner and all(isinstance(one, (Function, Instance)) for one in value.callee):
             return self.of(value.inner, depth)
+        losses = list(losses_of(self.analysis, value))
+        if losses:
+            shapes = {
+                given_by(*each, value, lambda values: self.of(values, depth)) for each in losses
+            }
+            return shapes.pop() if len(shapes) == 1 else None
         first = value.arguments.positional()[:1]
         layers = [origin(one) for one in value.callee]
         if first and layers and all(map(self.is_layer, layers)):
