@@ -7,7 +7,7 @@ from typing import Any
 import libcst as cst
 
 from transpile.facts.calls.dispatch import Calls
-from transpile.facts.events import Branch, Loop
+from transpile.facts.events import Branch, Call, Loop
 from transpile.facts.values import (
     Class,
     Constant,
@@ -137,6 +137,10 @@ class Bindings(Calls):
         for value in base:
             if isinstance(value, (Instance, Opaque, Function)):
                 made_here = isinstance(value, Instance) and name not in value.attributes
+                if isinstance(value, Instance) and made_here and not self.is_straight():
+                    # It may stay what the class, or its ``__getattr__``, gives without that.
+                    before = self.without_own(value, name, target)
+                    values = join(before, values)
                 definite = len(base) == 1 and (made_here or self.is_straight())
                 self.set_attribute(value.attributes, name, values, definite)
             elif isinstance(value, Class):
@@ -144,6 +148,22 @@ class Bindings(Calls):
             elif isinstance(value, External):
                 self.keep_outside(value, name, values)
         self.record("store", target, base, result=values, name=name)
+
+    def without_own(self, value: Instance, name: str, node: cst.CSTNode) -> Values:
+        """What an attribute that an object does not have is, where it is there nevertheless.
+
+        Not while the object is made: what its class has then is nothing but where it begins.
+        """
+        for frame in self.stack:
+            if isinstance(frame, Call) and frame.function.name == "__init__":
+                if any(one is value for one in frame.receiver):
+                    return ()
+        found = self.class_attribute(value.cls, name, value, value.cls, node)
+        if found is None and not self.class_attribute(
+            value.cls, "__getattr__", None, value.cls, node
+        ):
+            return ()
+        return self.instance_attribute(value, name, node)
 
     def is_straight(self) -> bool:
         """Whether an attribute set here replaces the old one for certain.
