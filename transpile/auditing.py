@@ -73,7 +73,7 @@ def audit(
     read = read_source(data, path)
     if folder is None and path != "<string>" and asking.is_file(path):
         folder = asking.real(path).parent
-    project = Project(read, folder)
+    project = Project(read, folder, seeks=True)
     framework = framework_of(read, options, project)
     if framework is None:
         return (note(path, "AU001", "no framework that has an audit is imported here"),)

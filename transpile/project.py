@@ -14,7 +14,7 @@ from transpile import asking
 from transpile.distributed.modules import Text
 from transpile.facts.module import Module
 from transpile.reading import read_regular, read_text
-from transpile.search_path import added_folders
+from transpile.search_path import added_folders, folders_around, holds
 from transpile.text.decoding import decode
 from transpile.text.source import Source, SourceError, read_source
 
@@ -42,6 +42,8 @@ class Project:
         entry: the script.
         folder: where its imports are looked up; None where the script has no place on disk.
         read: reads a file's bytes; raises OSError.
+        seeks: modules that the script would not find by itself are looked for in the folders
+            around it, as where PYTHONPATH names one of them.
     """
 
     def __init__(
@@ -49,12 +51,16 @@ class Project:
         entry: Source,
         folder: Path | None,
         read: Callable[[Path], bytes] = read_regular,
+        *,
+        seeks: bool = False,
     ) -> None:
         self.entry = Module("__main__", entry)
         self.folder = asking.real(folder) if folder is not None else None
         self.roots: list[Path] = []
         self._shown = os.path.dirname(entry.path)
         self._read = read
+        self._seeks = seeks
+        self._around: dict[str, list[Path]] = {}
         self._found: dict[str, Module | None] = {}
         self._by_file: dict[Path, Module] = {}
         self.files: dict[Module, Path] = {}
@@ -204,6 +210,15 @@ class Project:
                 return folder
         return self.folder
 
+    @cached_property
+    def _near_folders(self) -> list[Path]:
+        """The script's folder, and those above it that belong to its repository or stand near."""
+        assert self.folder is not None
+        above = (self.folder, *list(self.folder.parents)[:HIGHEST])
+        near = [one for one in above if self._is_near(one)]
+        marked = [one for one in near if any(asking.exists(one / name) for name in _MARKS)]
+        return near[: near.index(marked[0]) + 1] if marked else near
+
     def fixed_folders(self) -> set[Path]:
         """The folders that modules add to the search path wherever the project stands."""
         elsewhere = Path(os.sep, "nowhere", "at", "all", "file.py")
@@ -274,10 +289,19 @@ class Project:
         parts = name.split(".")
         if not name or not all(part.isidentifier() for part in parts):
             return
-        for root in [*self.roots, *self._roots_by_name(parts[0])]:
+        for root in self._places_of(parts[0]):
             base = root.joinpath(*parts)
             yield root, base / "__init__.py", True
             yield root, base.with_name(f"{base.name}.py"), False
+
+    def _places_of(self, package: str) -> Iterator[Path]:
+        """The folders in which a package may stand, the most likely first."""
+        yield from self.roots
+        yield from self._roots_by_name(package)
+        if self._seeks and self.folder is not None:
+            if package not in self._around:
+                self._around[package] = list(folders_around(self._near_folders, package))
+            yield from self._around[package]
 
     def _load(self, name: str) -> Module | None:
         for root, path, is_package in self._candidates(name):
@@ -315,14 +339,6 @@ def _home() -> Path | None:
         return Path.home().resolve()
     except (RuntimeError, OSError):
         return None
-
-
-def holds(folder: Path, package: str) -> bool:
-    """Whether a module or package of that name stands in a folder."""
-    if not package.isidentifier():
-        return False
-    places = (folder / package / "__init__.py", folder / f"{package}.py")
-    return any(asking.is_file(place) for place in places)
 
 
 def is_fit(path: Path, root: Path) -> bool:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import libcst as cst
 
+from transpile import asking
 from transpile.facts.walk import children
 from transpile.text.source import Source
 
+#: So many folders beside each other are no parts of one project.
+MANY = 40
 _BLOCKS = (
     cst.Module, cst.IndentedBlock, cst.SimpleStatementLine, cst.If, cst.Else, cst.Try,
     cst.ExceptHandler, cst.Finally, cst.With,
@@ -204,3 +208,28 @@ def _dotted(node: cst.CSTNode) -> str:
         before = _dotted(node.value)
         return f"{before}.{node.attr.value}" if before else node.attr.value
     return node.value if isinstance(node, cst.Name) else ""
+
+
+def holds(folder: Path, package: str) -> bool:
+    """Whether a module or package of that name stands in a folder."""
+    if not package.isidentifier():
+        return False
+    places = (folder / package / "__init__.py", folder / f"{package}.py")
+    return any(asking.is_file(place) for place in places)
+
+
+def folders_around(folders: Sequence[Path], package: str) -> Iterator[Path]:
+    """Where a package may stand that a script does not find by itself.
+
+    That is one of some folders, from the script's upwards, or the only one in any of these that
+    holds the package. A folder with many others is no project, but one that projects stand in.
+    """
+    if package in sys.stdlib_module_names:
+        return
+    yield from folders
+    for folder in folders:
+        inside = [one for one in asking.matching(folder, "*") if not one.suffix]
+        found = [one for one in inside if holds(one, package)] if len(inside) < MANY else []
+        if len(found) == 1:
+            yield found[0]
+            return
