@@ -55,6 +55,7 @@ def test_a_test_of_the_rank_guards_whatever_stands_beside_it(test: str) -> None:
         ("dist.is_initialized()", "AU401"),
         ("local_rank == 0", "AU402"),
         ("args.distributed and local_rank in [-1, 0]", "AU402"),
+        ("(args.node * args.every + local_rank) % args.every == 0", "AU402"),
     ],
 )
 def test_what_is_no_test_of_the_rank_guards_nothing(test: str, code: str) -> None:

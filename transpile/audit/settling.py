@@ -27,6 +27,8 @@ from transpile.facts.values import (
 OPERATORS: frozenset[type[cst.CSTNode]] = frozenset(
     {cst.Comparison, cst.BooleanOperation, cst.BinaryOperation, cst.UnaryOperation}
 )
+ADDITIONS = frozenset({"Add", "AddAssign"})
+PRODUCTS = frozenset({"Multiply", "MultiplyAssign"})
 COMPARISONS: dict[type[cst.CSTNode], Callable[[Any, Any], bool]] = {
     cst.Equal: operator.eq,
     cst.NotEqual: operator.ne,
@@ -94,6 +96,9 @@ class Settling(Interpreter):
                 # What is written is taken as it stands, as where two of them are compared.
                 plain = type(sought) is Constant and isinstance(value.operands[1][0], Sequence)
                 return ((Constant if plain else Settled)(found is (value.name == "In")),)
+        if value.name == "Modulo":
+            number = on_machine(*value.operands)
+            return (number,) if number is not None else None
         if value.name == "Not" and truth(value.operands[0]) is not None:
             return (Settled(not truth(value.operands[0])),)
         return None
@@ -125,6 +130,32 @@ class Settling(Interpreter):
         if None in constants:
             return None
         return any(c is not None and c.value == sought.value for c in constants)
+
+
+def on_machine(numbers: Values, count: Values) -> Settled | None:
+    """A process's number on its machine, out of ``(node * count + number) % count``.
+
+    Beside what stands for the job, what a number was before the processes were started is nothing.
+    """
+    found = {
+        own
+        for number in numbers
+        if isinstance(number, Opaque) and number.name in ADDITIONS and len(number.operands) == 2
+        for own, rest in (number.operands, number.operands[::-1])
+        if len(own) == 1 and isinstance(own[0], Settled) and are_numbers(own)
+        if any(is_multiple(one, count) for one in rest)
+    }
+    return found.pop()[0] if len(found) == 1 else None  # type: ignore[return-value]
+
+
+def is_multiple(value: Value, count: Values) -> bool:
+    """Whether a value is something times a number that is not known."""
+    return (
+        isinstance(value, Opaque)
+        and value.name in PRODUCTS
+        and len(count) == 1
+        and any(len(side) == 1 and side[0] is count[0] for side in value.operands)
+    )
 
 
 def are_numbers(values: Values) -> bool:

@@ -36,6 +36,7 @@ PLAIN_SAMPLERS = frozenset(
         "BatchSampler",
     )
 )  # fmt: skip
+BATCHES = "torch.utils.data.BatchSampler"
 #: Methods that give the samples of a data set.
 GIVES_SAMPLES = ("__iter__", "__getitem__", "__getitems__")
 #: Packages whose data sets go through all of their data on every process.
@@ -135,7 +136,18 @@ class Loaders:
     def tells(self, values: Values, is_sampler: bool) -> Sharing:
         """Whether a data set or a sampler knows of other processes."""
         known = Sharing.WHOLE
-        for value in walk_back(values):
+        given: list[tuple[Values, bool]] = []
+
+        def enters(value: Value) -> bool:
+            if not is_sampler or not is_plain_sampler(value):
+                return True
+            assert isinstance(value, Opaque)
+            # What a sampler draws from is data, unless it makes batches of what another one draws.
+            of_samplers = BATCHES in called_names(value)
+            given.extend((item.values, of_samplers) for item in value.arguments.items[:1])
+            return False
+
+        for value in walk_back(values, enters):
             if self.knows(value):
                 return Sharing.SHARE
             if isinstance(value, Unknown) or self.asks(value):
@@ -148,6 +160,11 @@ class Loaders:
                     known = Sharing.UNKNOWN
             elif isinstance(value, Instance) and is_sampler:
                 known = Sharing.UNKNOWN
+        for drawn, of_samplers in given:
+            found = self.tells(drawn, of_samplers)
+            if found is Sharing.SHARE:
+                return found
+            known = known if found is Sharing.WHOLE else found
         return known
 
     def knows(self, value: Value) -> bool:
@@ -177,6 +194,12 @@ class Loaders:
     def told(self, values: Values) -> bool:
         """Whether values say which process this is, other than by its device."""
         return any(self.ranks.tells(value) for value in walk_back(values, is_no_device))
+
+
+def is_plain_sampler(value: Value) -> bool:
+    """Whether a value is a sampler of the framework that knows nothing of other processes."""
+    names = called_names(value)
+    return bool(names) and PLAIN_SAMPLERS.issuperset(names)
 
 
 def goes_by_epoch(sampler: Class) -> bool:

@@ -27,7 +27,7 @@ from transpile.plan.query import query
 from transpile.rules.pytorch.audit._log_files import silences
 from transpile.rules.pytorch.effects._vocabulary import VOCABULARY
 
-REPORTS = (Kind.PRINT, Kind.LOG, Kind.CONSOLE, Kind.TRACK)
+REPORTS = (Kind.PRINT, Kind.LOG, Kind.CONSOLE, Kind.TRACK, Kind.SWITCHED_TRACK)
 #: Methods by which a bar shows numbers.
 OF_BARS = frozenset({"set_description", "set_description_str", "set_postfix", "set_postfix_str"})
 #: Functions that make a text, or another container, of what they are given.

@@ -77,6 +77,7 @@ CODES = {
 }
 ONLY_WARNS = True
 FILES = (Kind.WRITE, Kind.OPEN, Kind.CONTAINER, Kind.LOG_FILE)
+TRACKERS = (Kind.TRACKER, Kind.SWITCHED_TRACKER)
 SPOKEN = (Kind.PRINT, Kind.LOG, Kind.CONSOLE, Kind.PROGRESS)
 #: Making a folder that may exist harms nobody.
 FOLDERS = frozenset({"os.makedirs", "os.mkdir", "mkdir()"})
@@ -131,7 +132,7 @@ def decide(audit: Audit) -> Iterator[Remark]:
                 per_machine.append(effect)
             else:
                 yield everywhere(audit, effect)
-        elif effect.kind is Kind.TRACKER and makes == EVERYWHERE:
+        elif effect.kind in TRACKERS and makes == EVERYWHERE:
             if told(ranks, effect) or given_apart(audit, effect):
                 continue
             yield warning(

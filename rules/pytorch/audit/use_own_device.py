@@ -29,8 +29,10 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from transpile.audit.keeping import destination
 from transpile.audit.model import Audit
-from transpile.audit.ranks import Ranks
+from transpile.audit.ranks import Ranks, is_given
+from transpile.audit.started import is_done_before
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import (
@@ -42,9 +44,11 @@ from transpile.facts.values import (
     Values,
 )
 from transpile.plan.graph import called_names, walk_back
+from transpile.plan.query import query
 from transpile.rule import Remark
 from transpile.rules.pytorch.audit import DDP
 from transpile.rules.pytorch.audit._data import engines
+from transpile.rules.pytorch.devices._gpu_selection import chosen, sees_fewer
 
 CODES = {
     "AU501": "every process uses the same GPU",
@@ -81,11 +85,12 @@ def decide(audit: Audit) -> Iterator[Remark]:
         # What joins them is not to be read, and may select the GPU there.
         return
     numbered = any(selects(ranks, event) for event in audit.facts.calls)
+    settings = asked_for(audit)
     for event in audit.facts.calls:
         # One device for everything may be any; beside numbered ones, it is the first.
-        if numbered and not moves_to_current(event):
+        if numbered and not moves_to_current(event, settings):
             continue
-        if unnumbered(event) and audit.on_all(event.node):
+        if unnumbered(event, settings) and audit.on_all(event.node):
             yield Remark.warn(
                 "AU502",
                 event,
@@ -182,18 +187,18 @@ def sets_current(event: Event) -> bool:
     return any(isinstance(c, External) and c.name in SELECTS for c in event.callee)
 
 
-def moves_to_current(event: Event) -> bool:
+def moves_to_current(event: Event, settings: frozenset[str]) -> bool:
     """Whether a call moves something to the current GPU, or makes it there."""
-    return makes_there(event) or any(
+    return makes_there(event, settings) or any(
         isinstance(c, Opaque) and c.name in ("cuda", "to") for c in event.callee
     )
 
 
-def makes_there(event: Event) -> bool:
+def makes_there(event: Event, settings: frozenset[str]) -> bool:
     """Whether a call is one such as ``torch.zeros(1, device="cuda")``."""
     return any(
         isinstance(c, External) and c.name.startswith("torch.") for c in event.callee
-    ) and is_cuda(event.arguments.keyword("device"))
+    ) and is_cuda(event.arguments.keyword("device"), settings)
 
 
 def selects(ranks: Ranks, event: Event) -> bool:
@@ -220,43 +225,73 @@ def may_tell(ranks: Ranks, value: object) -> bool:
     return False
 
 
-def unnumbered(event: Event) -> bool:
+def unnumbered(event: Event, settings: frozenset[str]) -> bool:
     """Whether a call uses the current GPU."""
     for callee in event.callee:
         first = event.arguments.get("device", 0)
-        if makes_there(event):
+        if makes_there(event, settings):
             return True
         if isinstance(callee, External) and callee.name == "torch.device":
-            return is_cuda(first) and event.arguments.get("index", 1) is None
+            return is_cuda(first, settings) and event.arguments.get("index", 1) is None
         if isinstance(callee, Opaque) and callee.kind == "attribute":
-            if callee.name == "to" and is_cuda(first):
+            if callee.name in ("to", "cuda") and is_cuda(first, settings):
                 return True
             if callee.name == "cuda" and first is None:
                 return True
     return False
 
 
-def is_cuda(argument: object) -> bool:
-    """Whether an argument is the text ``cuda``, or a device made of it, where there is a GPU."""
+def is_cuda(argument: object, settings: frozenset[str]) -> bool:
+    """Whether an argument is the text ``cuda``, or a device made of it, where there is a GPU.
+
+    Settings are that where nobody says otherwise, and all processes are given the same.
+    """
     values: Values = getattr(argument, "values", ())
     return any(
-        (type(v) is Constant and v.value == "cuda") or (is_device(v) and is_unnumbered_device(v))
+        (type(v) is Constant and v.value == "cuda") or is_unnumbered_device(v, settings)
         for v in values
+    ) or (bool(values) and all(is_setting(v, settings) for v in values))
+
+
+def is_setting(value: Value, settings: frozenset[str]) -> bool:
+    """Whether a value is one of some settings of the command line."""
+    return (
+        isinstance(value, Opaque)
+        and value.kind == "attribute"
+        and value.name in settings
+        and is_given(value)
     )
 
 
-def is_unnumbered_device(value: Value) -> bool:
-    """Whether a ``torch.device`` is that of the current GPU."""
-    assert isinstance(value, Opaque)
+def is_unnumbered_device(value: Value, settings: frozenset[str]) -> bool:
+    """Whether a value is the ``torch.device`` of the current GPU."""
+    if not isinstance(value, Opaque) or "torch.device" not in called_names(value):
+        return False
     given = value.arguments
-    return given.get("index", 1) is None and is_cuda(given.get("device", 0) or given.get("type"))
+    first = given.get("device", 0) or given.get("type")
+    return given.get("index", 1) is None and is_cuda(first, settings)
 
 
 def selects_by_environment(audit: Audit) -> bool:
-    """Whether the script shows itself one GPU by an environment variable."""
+    """Whether each process shows itself one GPU by an environment variable.
+
+    What starts the processes shows all of them the same.
+    """
     return any(
-        event.kind == "store"
-        and any(value == External("os.environ") for value in event.callee)
-        and not all(isinstance(value, Constant) for value in event.result)
-        for event in audit.facts.events
+        sees_fewer(event)
+        and not is_done_before(audit, (event,))
+        and not all(isinstance(value, Constant) for value in chosen(event) or ())
+        for event in audit.facts.stores
     )
+
+
+@query
+def asked_for(audit: Audit) -> frozenset[str]:
+    """The arguments of the command line that are the current GPU where nobody says otherwise."""
+    found: set[str] = set()
+    for event in audit.facts.calls:
+        if any(isinstance(c, Opaque) and c.name == "add_argument" for c in event.callee):
+            default = event.arguments.keyword("default")
+            if default is not None and default.values == (Constant("cuda"),):
+                found.add(destination(event.arguments))
+    return frozenset(found)
