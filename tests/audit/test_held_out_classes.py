@@ -185,3 +185,48 @@ def test_numbers_that_switched_trackers_are_given_are_reported(tracker: str) -> 
         f"            {tracker}.log(wrong.item())",
     )
     assert "AU601" in codes(text)
+
+
+def test_an_epoch_out_of_a_checkpoint_on_the_own_gpu_names_no_file_of_the_own() -> None:
+    text = training().replace(
+        "    for epoch in range(3):",
+        '    state = torch.load("last.pt", map_location=f"cuda:{gpu}")\n'
+        '    for epoch in range(state["epoch"], 3):\n'
+        '        torch.save(model.module.state_dict(), f"{epoch}.pt")',
+    )
+    assert codes(text) == {"AU401"}
+    assert codes(text.replace('"last.pt"', 'f"{gpu}.pt"')) == set()
+
+
+def test_places_that_are_drawn_with_seeds_of_the_processes_are_no_same_places() -> None:
+    text = DRAWN.format(seed="1337 + rank")
+    assert "AU208" not in codes(text)
+    assert "AU208" in codes(DRAWN.format(seed="1337"))
+
+
+DRAWN = """\
+import os
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+rank = int(os.environ.get("RANK", -1))
+dist.init_process_group("gloo")
+torch.manual_seed({seed})
+
+
+def batch():
+    data = np.memmap("train.bin", dtype=np.uint16, mode="r")
+    places = torch.randint(len(data) - 8, (4,))
+    return torch.stack([torch.from_numpy(data[i : i + 8].astype(np.float32)) for i in places])
+
+
+model = DistributedDataParallel(torch.nn.Linear(8, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(9):
+    loss = model(batch()).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""

@@ -114,7 +114,7 @@ def own_path(audit: Audit, ranks: Ranks, effect: Effect) -> bool:
             if isinstance(callee, Opaque) and callee.kind == "attribute"
             for value in callee.operands[0]
         ]
-        if ranks.depend((*values, *receivers)):
+        if depends(ranks, (*values, *receivers)):
             return True
     others = audit.second.events_at.get(id(effect.node), [])
     for event in others:
@@ -122,6 +122,23 @@ def own_path(audit: Audit, ranks: Ranks, effect: Effect) -> bool:
         if argument is not None and to_nowhere(argument.values):
             return True
     return False
+
+
+def depends(ranks: Ranks, values: Values) -> bool:
+    """Whether values are made of a process's number, which may not only say where data is put."""
+    files: list[Values] = []
+
+    def enters(value: Value) -> bool:
+        if "torch.load" not in called_names(value):
+            return True
+        assert isinstance(value, Opaque)
+        # What is read is that of the file, on whichever device.
+        files.extend(item.values for item in value.arguments.items[:1])
+        return False
+
+    if any(ranks.tells(value) for value in walk_back(values, enters)):
+        return True
+    return any(ranks.depend(file) for file in files)
 
 
 def names_share(audit: Audit, effect: Effect) -> bool:

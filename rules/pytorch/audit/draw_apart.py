@@ -93,6 +93,8 @@ def read_alike(audit: Audit, ranks: Ranks) -> Iterator[Remark]:
             given = tuple(v for item in forward.arguments.items for v in item.values)
             if gradients_off(forward.stack, table) or not audit.on_all_ways(forward):
                 continue
+            if any(is_drawn(one) for value in walk_back(given) for one in places_of(audit, value)):
+                continue
             if is_read(given) and is_the_same_on_all(audit, ranks, given):
                 yield Remark.warn(
                     "AU208",
@@ -102,6 +104,11 @@ def read_alike(audit: Audit, ranks: Ranks) -> Iterator[Remark]:
                     "begin at another place on each process, and go on by N batches",
                 )
                 return
+
+
+def is_drawn(value: Value) -> bool:
+    """Whether a value is places in data that are drawn: processes have seeds of their own."""
+    return not PLACES.keys().isdisjoint(called_names(value))
 
 
 def is_drawn_alike(audit: Audit, ranks: Ranks, value: Value, event: Event) -> bool:
