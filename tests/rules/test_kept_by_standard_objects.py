@@ -173,3 +173,86 @@ def test_what_a_thread_is_handed_is_what_its_function_works_on() -> None:
     body = 'threading.Thread(target=add, args=(totals,), kwargs={"value": loss.item()}).start()'
     text = convert(script(before, body, "print(sum(totals))")).text
     assert '"value": reduce_mean(loss).item()' in text
+
+
+TAPE = """\
+class Tape:
+    def __init__(self):
+        self.values = []
+
+    def write(self, text):
+        self.values.append(float(text))
+
+
+kept = Tape()"""
+#: What is printed into, how, and how it is asked for it.
+PRINTED = {
+    "a text": (
+        "kept = io.StringIO()",
+        "print(loss.item(), file=kept)",
+        "print(max(map(float, kept.getvalue().split())))",
+    ),
+    "an object of the script": (
+        TAPE,
+        "print(loss.item(), file=kept)",
+        "print(max(kept.values))",
+    ),
+    "what is written to instead": (
+        "from contextlib import redirect_stdout\n\nkept = io.StringIO()",
+        "with redirect_stdout(kept):\n        print(loss.item())",
+        "print(max(map(float, kept.getvalue().split())))",
+    ),
+    "rows of a text": (
+        "import csv\n\nkept = io.StringIO()\nrows = csv.writer(kept)",
+        "rows.writerow([loss.item()])",
+        "print(kept.getvalue())",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_what_is_printed_into_an_object_is_there_on_all_processes(name: str) -> None:
+    """Rank 0 alone printed into it, so that the others found nothing, or their own number."""
+    before, body, after = PRINTED[name]
+    text = convert(script(before, body, after)).text
+    call = body.splitlines()[-1].strip()
+    assert any(
+        form in text
+        for form in (
+            call.replace("loss.item()", "reduce_mean(loss).item()"),
+            call.replace("loss.item()", "loss_mean.item()"),
+        )
+    )
+
+
+HANDLER = """\
+import logging
+
+
+class Keep(logging.Handler):
+    def emit(self, record):
+        CHANGE
+
+
+logging.getLogger().addHandler(Keep())"""
+
+
+@pytest.mark.parametrize(
+    ("change", "codes"),
+    [
+        ("self.values.append(record.args[0])", ["PT542"]),
+        ("self.number += 1", ["PT542"]),
+        ('print("said", record.getMessage())', []),
+    ],
+)
+def test_handlers_that_keep_what_is_logged_are_told(change: str, codes: list[str]) -> None:
+    """Messages are switched off elsewhere, so that nothing is kept there."""
+    found = convert(script(HANDLER.replace("CHANGE", change), 'logging.info("%f", loss.item())'))
+    assert [one.code for one in found.findings] == codes
+
+
+def test_writing_to_a_descriptor_is_done_once() -> None:
+    before = 'import os\n\nlog = os.open("log.txt", os.O_WRONLY | os.O_CREAT)'
+    lines = convert(script(before, 'os.write(log, b"step")')).text.splitlines()
+    at = next(at for at, line in enumerate(lines) if line.strip() == 'os.write(log, b"step")')
+    assert lines[at - 1].strip() == "if is_main_process():"

@@ -157,6 +157,24 @@ After:
 When to ignore:
     Where nothing is drawn later that all processes have to draw alike.
 """,
+    "542": """\
+Why:
+    Messages below a warning are logged by one process alone, so that a handler or a filter that
+    keeps something of them holds it there, and nothing elsewhere. What is made of that differs.
+
+How to fix:
+    Keep it where the message is made.
+
+Before:
+    logger.info("%f", loss.item())   # the script's handler appends it to a list
+
+After:
+    losses.append(loss.item())
+    logger.info("%f", losses[-1])
+
+When to ignore:
+    Where nothing but what is logged depends on it.
+""",
     "572": """\
 Why:
     The path follows from something that differs by process, and only one of them has written

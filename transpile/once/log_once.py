@@ -18,7 +18,8 @@ After:
     logging.info("training on %s", device)
 
 Refuses when:
-    never.
+    never: a warning names handlers and filters of the script's own that keep something of what
+    they see, as a list of losses.
 
 Source:
     https://docs.python.org/3/library/logging.html#logging.disable
@@ -32,7 +33,8 @@ from typing import Any
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.facts.values import External
+from transpile.facts.values import External, Function
+from transpile.facts.walk import descendants
 from transpile.layout import insert_after, insert_before
 from transpile.once.shared import main_process, once_of
 from transpile.plan.effects.effects import Kind
@@ -41,14 +43,18 @@ from transpile.plan.flow.entering import SetUp, set_up_of
 from transpile.plan.flow.places import statement_in
 from transpile.plan.flow.start import is_main_guard
 from transpile.plan.model import Plan
+from transpile.quantity.contents import GROWING
 from transpile.records import dataclass
-from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 
 #: What the findings say, by their numbers.
 CODES = {
     "541": "logs once per job, but for warnings and errors",
+    "542": "a handler of logging keeps something of what it sees",
 }
 
+#: Methods that run where nothing is logged any more.
+ENDING = frozenset({"close", "flush"})
 QUIET = frozenset({"debug", "info", "log"})
 
 
@@ -78,6 +84,15 @@ def decide(plan: Plan) -> Iterator[Answer]:
             claims=claims,
         )
         return
+    for function in keeping(plan):
+        assert function.owner is not None
+        yield Remark.warn(
+            f"{plan.table.prefix}542",
+            (function.module, function.node),
+            f"'{function.owner.name}' keeps something of what is logged, and sees messages on the "
+            "process with rank 0 alone",
+            "keep it where the message is made, not where it is handled",
+        )
     place = place_for(plan, [event for effect in quiet for event in effect.events])
     if place is None:
         return
@@ -87,6 +102,29 @@ def decide(plan: Plan) -> Iterator[Answer]:
         "messages below a warning come out once per job",
         data=place,
         claims=claims,
+    )
+
+
+def keeping(plan: Plan) -> Iterator[Function]:
+    """The methods of handlers and filters of the script's own that change what outlives a call."""
+    for function in plan.facts.functions.values():
+        owner = function.owner
+        if owner is None or function.name == "__init__" or function.name in ENDING:
+            continue
+        if any(base.startswith("logging.") for base in owner.external_bases()):
+            if any(map(changes_object, descendants(function.node))):
+                yield function
+
+
+def changes_object(node: cst.CSTNode) -> bool:
+    """Whether a node writes to an attribute or an item, or lets a container grow."""
+    if isinstance(node, cst.AssignTarget | cst.AugAssign | cst.AnnAssign):
+        return isinstance(node.target, cst.Attribute | cst.Subscript)
+    called = node.func if isinstance(node, cst.Call) else None
+    return (
+        isinstance(called, cst.Attribute)
+        and called.attr.value in GROWING
+        and isinstance(called.value, cst.Attribute)
     )
 
 

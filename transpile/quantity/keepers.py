@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.facts.events import Event
-from transpile.facts.values import Mapping, Opaque, Value, Values
+from transpile.facts.values import External, Mapping, Opaque, Value, Values
+from transpile.plan.flow.redirects import redirected_to
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.query import query
@@ -22,6 +23,9 @@ MODULES = frozenset(
 GIVING = frozenset(
     {"get", "get_nowait", "pop", "popleft", "recv", "value", "get_obj", "tolist", "__getitem__"}
 )
+#: What writes into its first argument.
+WRITERS = frozenset({"csv.writer", "csv.DictWriter", "io.TextIOWrapper", "pickle.Pickler"})
+PRINT = External("builtins.print")
 #: Functions that make a table of what they are given, as it is.
 TABLES = frozenset({"pandas.DataFrame", "pandas.Series", "pandas.concat"})
 HANDED_ON = "it is asked of an object that was given numbers of one process's share"
@@ -66,6 +70,8 @@ def keepers_of(values: Values) -> Iterator[Opaque]:
         seen.add(id(value))
         if is_keeper(value):
             yield value
+        elif any(name in WRITERS for name in called_names(value)):
+            stack.extend(one for item in value.arguments.items[:1] for one in item.values)
         elif value.kind in ("attribute", "item", "element"):
             stack.extend(value.operands[0])
         elif value.kind == "call":
@@ -86,6 +92,10 @@ def given_in(event: Event) -> Iterator[Given]:
             for value in item.values
             for one in (value.every() if isinstance(value, Mapping) else (value,))
         )
+        if PRINT in event.callee:
+            file = event.arguments.keyword("file")
+            into = file.values if file is not None else redirected_to(event)
+            yield from (Given(one, values) for one in keepers_of(into))
         for callee in event.callee if values else ():
             if isinstance(callee, Opaque) and callee.kind == "attribute":
                 yield from (Given(one, values) for one in keepers_of(callee.operands[0]))

@@ -13,11 +13,11 @@ Why:
     another.
 
 Before:
-    loss = paddle.nn.functional.mse_loss(model(x), y, reduction="sum")
+    loss = paddle.nn.functional.cross_entropy(model(x), y, reduction="sum")
     loss.backward()
 
 After:
-    loss = paddle.nn.functional.mse_loss(model(x), y, reduction="sum")
+    loss = paddle.nn.functional.cross_entropy(model(x), y, reduction="sum")
     (loss * dist.get_world_size()).backward()
 
 Refuses when:

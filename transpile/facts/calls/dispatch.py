@@ -137,6 +137,8 @@ class Calls(ProjectCalls):
                 return (Sequence("tuple", node, given),)
         if name in self.dialect.runs_commands:
             self.run_commands(arguments, node)
+        if name == "builtins.print":
+            self.print_into(arguments, node)
         later = list(run_later(name, arguments))
         for function, handed in later:
             self.run_escaped(function, handed, node)
@@ -154,6 +156,21 @@ class Calls(ProjectCalls):
             self.run_started(arguments.items[0].values, node)
         self.change_named(External(ENVIRONMENT if owner == "os" else owner), method, arguments)
         return join((made,), self.read_environment(name, arguments))
+
+    def print_into(self, arguments: Arguments, node: cst.CSTNode) -> None:
+        """Let an object of the project have what is printed into it: its ``write`` is called."""
+        target = arguments.keyword("file")
+        for value in target.values if target is not None else ():
+            method = (
+                self.class_attribute(value.cls, "write", value, value.cls, node)
+                if isinstance(value, Instance)
+                else None
+            )
+            if method is not None:
+                printed = tuple(item.values for item in arguments.positional())
+                text = self.opaque("operation", node, "concatenate", printed)
+                for one in method:
+                    self.run_escaped(one, Arguments((Argument((text,), None),)), node)
 
     def begin_parts(self, arguments: Arguments) -> None:
         """Note what the object that is being made gives to the container it is derived from."""

@@ -42,6 +42,8 @@ CONTAINERS = {
     "lmdb.open": (9, "w"),
     "sqlite3.connect": (9, "w"),
     "netCDF4.Dataset": (1, "r"),
+    "numpy.lib.format.open_memmap": (1, "r"),
+    "numpy.memmap": (2, "r"),
 }
 #: The keyword of what names a container, and the names that stand for one in memory alone.
 IN_MEMORY = {"sqlite3.connect": ("database", frozenset({":memory:", "file::memory:"}))}
@@ -52,7 +54,8 @@ WRITES = frozenset(
         "yaml.safe_dump", "yaml.dump_all", "toml.dump", "marshal.dump", "os.makedirs",
         "os.mkdir", "os.remove", "os.unlink", "os.rename", "os.renames", "os.replace",
         "os.rmdir", "os.removedirs", "os.symlink", "os.link", "os.chmod", "os.truncate",
-        "os.utime", "os.fsync", "os.fdatasync", "shutil.copy", "shutil.copy2",
+        "os.utime", "os.fsync", "os.fdatasync", "os.write", "os.pwrite", "os.ftruncate",
+        "shutil.copy", "shutil.copy2",
         "shutil.copyfile", "shutil.copytree",
         "shutil.copymode", "shutil.move", "shutil.rmtree", "shutil.make_archive",
         "distutils.dir_util.mkpath", "distutils.dir_util.copy_tree", "matplotlib.pyplot.savefig",

@@ -5,7 +5,16 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.facts.values import Class, External, Opaque, Partial, Unknown, Value, only_constant
+from transpile.facts.values import (
+    Class,
+    External,
+    Instance,
+    Opaque,
+    Partial,
+    Unknown,
+    Value,
+    only_constant,
+)
 from transpile.plan.effects.download_effects import (
     chosen_by_name_downloads,
     downloads,
@@ -51,6 +60,8 @@ from transpile.plan.effects.file_effects import (
     saves_file,
     writes_into_handle,
 )
+from transpile.plan.flow.redirects import redirected_to
+from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 
 #: Methods of a logger that no call of the standard library silences.
@@ -63,6 +74,8 @@ LOGURU = {
 }
 
 
+#: What keeps what is written into it.
+IN_MEMORY_TEXTS = frozenset({"io.StringIO", "io.BytesIO"})
 #: Functions that write where they are told a stream.
 GIVING_TEXT = frozenset({"yaml.dump", "yaml.safe_dump", "yaml.dump_all"})
 
@@ -162,13 +175,30 @@ def print_kind(event: Event, vocabulary: Vocabulary) -> Kind | None:
     """Where a ``print`` goes: standard output unless ``file=`` says otherwise."""
     target = event.arguments.keyword("file")
     if target is None:
-        return Kind.PRINT
+        return None if is_redirected(event) else Kind.PRINT
     names = {value.name for value in target.values if isinstance(value, External)}
     if names and names <= {"sys.stderr", "sys.__stderr__"}:
         return None
     if any(is_handle(value, vocabulary) for value in target.values):
         return Kind.HANDLE
-    return Kind.PRINT
+    return None if target.values and all(map(keeps_text, target.values)) else Kind.PRINT
+
+
+def keeps_text(value: Value) -> bool:
+    """Whether something that is printed into is no file, but may be asked for it later."""
+    if isinstance(value, Instance):
+        return True
+    return (
+        isinstance(value, Opaque)
+        and value.kind == "call"
+        and (bool(IN_MEMORY_TEXTS & set(called_names(value))))
+    )
+
+
+def is_redirected(event: Event) -> bool:
+    """Whether what is printed here goes into something that keeps it, by ``redirect_stdout``."""
+    given = redirected_to(event)
+    return bool(given) and all(map(keeps_text, given))
 
 
 def log_kind(name: str, event: Event) -> Kind | None:
