@@ -68,3 +68,49 @@ def test_samples_that_meet_all_others_are_told(loss: str) -> None:
 @pytest.mark.parametrize("loss", APART)
 def test_samples_that_meet_their_own_are_not(loss: str) -> None:
     assert not convert(SCRIPT.replace("LOSS", loss)).findings
+
+
+READ = """\
+import pandas as pd
+import torch
+import torch.nn as nn
+from sklearn.datasets import fetch_california_housing, make_regression
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+from torch.utils.data import DataLoader, TensorDataset
+
+frame = pd.read_csv("houses.csv").dropna()
+houses = fetch_california_housing()
+rows, prices = make_regression(n_samples=64, n_features=8)
+train, test, wanted, others = train_test_split(rows, prices, random_state=0)
+scaler = StandardScaler()
+x = torch.tensor(ROWS, dtype=torch.float32)
+y = torch.tensor(TARGETS, dtype=torch.float32)
+net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+criterion = nn.MSELoss()
+for xb, yb in DataLoader(TensorDataset(x, y), batch_size=16):
+    loss = criterion(net(xb), yb)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+#: Rows and targets of libraries' data, and whether targets have columns.
+TABLES = [
+    ('frame.drop(columns=["price"]).values', 'frame["price"].values', False),
+    ("frame.iloc[:, :-1].values", "frame.iloc[:, -1].to_numpy()", False),
+    ("frame[:50].values", "frame.price[:50].values", False),
+    ("houses.data", "houses.target", False),
+    ("rows", "prices", False),
+    ("scaler.fit_transform(train)", "wanted", False),
+    ('frame.drop(columns=["price"]).values', 'frame[["price"]].values', True),
+    ("frame.iloc[:, :-1].values", "frame.iloc[:, -1:].values", True),
+    ("rows", "prices.reshape(-1, 1)", True),
+    ("scaler.fit_transform(train)", "wanted[:, None]", True),
+]
+
+
+@pytest.mark.parametrize(("rows", "targets", "columns"), TABLES)
+def test_axes_of_what_libraries_read_are_known(rows: str, targets: str, columns: bool) -> None:
+    text = READ.replace("ROWS", rows).replace("TARGETS", targets)
+    assert [one.code for one in convert(text).findings] == ([] if columns else ["PT403"])

@@ -87,6 +87,17 @@ LOSS_PACKAGES = (
     "torch.nn.functional", "torch.nn", "torch", "torchvision.ops", "torchvision.ops.focal_loss",
     "torch._C._nn",
 )  # fmt: skip
+#: Losses of other libraries: means over the samples.
+OTHER_CLASSES = {
+    "timm.loss.LabelSmoothingCrossEntropy": Loss("cross_entropy", 2, (), ("smoothing",)),
+    "timm.loss.SoftTargetCrossEntropy": Loss("soft_target_cross_entropy", 2, (), ()),
+    "timm.loss.BinaryCrossEntropy": Loss(
+        "binary_cross_entropy_with_logits",
+        2,
+        (),
+        ("smoothing", "target_threshold", "weight", "reduction", "sum_classes", "pos_weight"),
+    ),
+}
 CLASS_PACKAGES = ("torch.nn", "torch.nn.modules.loss", "torch.nn.modules")
 
 PARAMETERLESS = """
@@ -134,14 +145,16 @@ SPATIAL = {
     )
     for rank in (1, 2, 3)
 }  # fmt: skip
+#: Models and layers of timm; what it has for data mixes the samples of a batch.
+TIMM = ("timm.create_model", "timm.models.", "timm.layers.")
 LAYERS = Layers(
     packages=("torch.nn.",),
     functional=("torch.nn.functional.",),
     models=(
-        "torchvision.models.", "torch.hub.", "timm.", "transformers.", "torch.jit.",
+        "torchvision.models.", "torch.hub.", *TIMM, "transformers.", "torch.jit.",
         "torch.compile", "segmentation_models_pytorch.",
     ),
-    whole=("torchvision.models.", "torch.hub.", "timm.", "transformers."),
+    whole=("torchvision.models.", "torch.hub.", *TIMM, "transformers."),
     flat=("torchvision.models.",),
     several_models=("inception", "Inception", "googlenet", "GoogLeNet"),
     several=frozenset(
@@ -194,7 +207,8 @@ VOCABULARY = Vocabulary(
     losses={
         f"{package}.{word}": loss for package in LOSS_PACKAGES for word, loss in FUNCTIONS.items()
     },
-    loss_classes={
+    loss_classes=OTHER_CLASSES
+    | {
         f"{package}.{word}": loss for package in CLASS_PACKAGES for word, loss in CLASSES.items()
     },
     batching=BATCHING,

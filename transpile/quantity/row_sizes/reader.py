@@ -55,6 +55,7 @@ from .asked import Asked, listed_sizes
 from .layers import POOLS, through
 from .losses import given_by, losses_of
 from .samples import is_asked_for, puts_together, sample_of
+from .tables import shape_of
 
 if TYPE_CHECKING:
     from ..analysis import Supposing
@@ -127,6 +128,9 @@ class Reader(Asked):
 
     def made(self, value: Opaque, depth: int) -> Shape | None:
         """The sizes of what is made of others."""
+        table = shape_of(value, lambda values: self.of(values, depth))
+        if table is not None:
+            return table
         if value.kind == "operation":
             return self.operated(value, depth)
         if value.kind in ("item", "element"):

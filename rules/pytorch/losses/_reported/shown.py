@@ -10,7 +10,12 @@ from transpile.facts.events import Branch, Event
 from transpile.facts.module import Module
 from transpile.facts.values import External, Function, Instance, Opaque, Value, Values
 from transpile.facts.walk import returned
-from transpile.plan.effects.effect_names import PROGRESS
+from transpile.plan.effects.effect_names import (
+    PROGRESS,
+    SWITCHED_PREFIXES,
+    SWITCHED_TRACKERS,
+    TRACKERS,
+)
 from transpile.plan.effects.effect_search import find_effects
 from transpile.plan.effects.effects import Effect, Vocabulary
 from transpile.plan.effects.effects import Kind as EffectKind
@@ -86,7 +91,9 @@ class Shown:
                     yield from self.written(event)
             elif event.kind == "call":
                 yield from self.closures(event)
-            elif event.kind == "store" and any(map(self.is_bar, event.callee)):
+            elif event.kind == "store" and any(
+                self.is_bar(value) or self.is_of_tracker(value) for value in event.callee
+            ):
                 # ``bar.suffix = f"loss {loss}"`` shows it with the next round.
                 yield from self.split(event.result, assigned(event), event.module, event)
 
@@ -139,6 +146,18 @@ class Shown:
             return False
         made_by = self.plan.facts.values_of(value.node.func)
         return any(isinstance(one, External) and one.name in PROGRESS for one in made_by)
+
+    def is_of_tracker(self, value: Value) -> bool:
+        """Whether a value is a part of a tracker, such as the summary of its run."""
+        while isinstance(value, Opaque) and value.kind in ("attribute", "item"):
+            if not value.operands[0]:
+                return False
+            value = value.operands[0][0]
+        if isinstance(value, External):
+            return value.name.startswith(SWITCHED_PREFIXES)
+        return isinstance(value, Opaque) and any(
+            name in SWITCHED_TRACKERS or name in TRACKERS for name in called_names(value)
+        )
 
     def closures(self, event: Event) -> Iterator[Part]:
         """The loss that a closure gives to an optimizer which compares losses."""
