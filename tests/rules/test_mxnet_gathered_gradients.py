@@ -73,3 +73,43 @@ def test_a_place_where_nothing_can_be_written_is_refused(gather: str) -> None:
 def test_an_average_is_settled() -> None:
     once = convert(trained(MEAN, GATHER + CLIP + "        trainer.update(1)\n")).text
     assert convert(once, Options(respect_distributed=False)).text == once
+
+
+@pytest.mark.parametrize("given", ["batch_size", "batch_size, ignore_stale_grad=True"])
+def test_an_update_that_adds_nothing_up_becomes_a_step(given: str) -> None:
+    result = convert(trained(LOOP, f"        trainer.update({given})\n"))
+    assert f"        trainer.step({given})\n" in result.text
+    assert convert(result.text, Options(respect_distributed=False)).text == result.text
+
+
+def test_an_update_with_a_mean_divides_by_the_workers() -> None:
+    result = convert(trained(MEAN, "        trainer.update(1)\n"))
+    assert "        trainer.step(get_num_workers())\n" in result.text
+
+
+def test_gradients_that_are_clipped_before_an_update_are_added_up_there() -> None:
+    result = convert(trained(LOOP, CLIP + "        trainer.update(batch_size)\n"))
+    early = "        add_up_gradients(trainer)\n" + CLIP + "        step_alone(trainer)(batch_size)"
+    assert early in result.text
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        "        if epoch:\n            trainer.allreduce_grads()\n"
+        "        trainer.update(batch_size)\n",
+        "        trainer.update(batch_size)\n" + GATHER,
+        "        trainer._allreduce_grads()\n        trainer.update(batch_size)\n",
+        "        update = trainer.update\n        update(batch_size)\n",
+        "        for each in (trainer, mx.metric.Loss()):\n            each.update(batch_size)\n",
+    ],
+)
+def test_updates_that_are_alone_on_some_ways_are_refused(steps: str) -> None:
+    result = convert(trained(LOOP, steps))
+    assert result.outcome is Outcome.REFUSED and "MX304" in codes(result)
+
+
+def test_gradients_added_up_on_the_same_condition_are_those_of_all() -> None:
+    steps = "        if epoch:\n            trainer.allreduce_grads()\n"
+    result = convert(trained(LOOP, steps + "            trainer.update(batch_size)\n"))
+    assert result.outcome is Outcome.CONVERTED and "trainer.update(batch_size)" in result.text

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.facts.events import Call, Event, Loop
+from transpile.facts.events import Branch, Call, Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import External
 from transpile.facts.walk import descendants
@@ -20,6 +20,8 @@ from transpile.rules.mxnet.losses._losses import is_size
 
 #: What gives gradients to the script.
 GRADIENTS = frozenset({"grad", "list_grad"})
+#: What adds the gradients of a trainer up, its own part of a step among it.
+GATHERINGS = ("allreduce_grads", "_allreduce_grads")
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +68,45 @@ def gatherings(plan: Plan, update: Update) -> list[Event]:
     ]
 
 
+def all_gatherings(plan: Plan, update: Update) -> list[Event]:
+    """The calls that add up the gradients of a trainer in the loop of an update, or anywhere."""
+    if update.trainer is None:
+        return []
+    return [
+        event
+        for event in plan.facts.reached_calls
+        if update.loop is None or within(event, update.loop)
+        for name in GATHERINGS
+        if any(v is update.trainer.value for v in receivers_of(event, name))
+    ]
+
+
+def updates_alone(update: Update) -> bool:
+    """Whether an update uses the gradients as they are, without adding them up."""
+    trainer, event = update.trainer, update.event
+    if trainer is None or is_taken_alone(event):
+        return False
+    return any(value is trainer.value for value in receivers_of(event, "update"))
+
+
+def is_gathered(plan: Plan, update: Update) -> bool:
+    """Whether gradients are added up on every way from the backward passes to an update."""
+    branches = {frame for frame in update.event.stack if isinstance(frame, Branch)}
+    behind = [
+        each.event.order
+        for each in plan.backwards
+        if each.event.order < update.event.order
+        if update.loop is None or within(each.event, update.loop)
+    ]
+    since = max(behind, default=-1)
+    return any(
+        since < event.order < update.event.order
+        and receivers_of(event, "allreduce_grads")
+        and branches.issuperset(frame for frame in event.stack if isinstance(frame, Branch))
+        for event in all_gatherings(plan, update)
+    )
+
+
 def adds_up_again(plan: Plan, update: Update) -> bool:
     """Whether a step adds gradients up that the script has added up before."""
     return bool(gatherings(plan, update) and receivers_of(update.event, "step"))
@@ -98,7 +139,7 @@ def early_sum(plan: Plan, update: Update) -> EarlySum | None:
         return None
     if not isinstance(step.func, cst.Attribute) or not is_simple(step.func.value):
         return None
-    if step.func.attr.value != "step":
+    if step.func.attr.value not in ("step", "update"):
         return None
     starts = set(start_nodes(plan))
     places = {id(node) for event in found for node in shown_at(event)}

@@ -4,7 +4,8 @@ What:
     Where gradients are clipped, or read in another way, between the backward pass and the step of
     a trainer, the workers add them up first, and the step does no more than update. Where the
     script adds up the gradients of a mean itself, by ``allreduce_grads()``, they are divided by the
-    number of workers there.
+    number of workers there. Where it calls ``trainer.update()`` and never adds gradients up, which
+    one device does not need, that becomes a step.
 
 Why:
     Within a step the workers add gradients up and update at once. What is read before that is of
@@ -25,7 +26,7 @@ After:
 
 Refuses when:
     gradients are read elsewhere than right before the step, or servers update the parameters; the
-    script adds up gradients of means and of sums at one place.
+    script adds up gradients of means and of sums at one place, or before some updates alone.
 
 Source:
     https://mxnet.apache.org/versions/1.9.1/api/python/docs/api/gluon/trainer.html
@@ -46,14 +47,22 @@ from transpile.plan.model import Plan
 from transpile.plan.models.averaging import Small, small_statement
 from transpile.records import dataclass
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.mxnet._roles import Update, gathers, updates
+from transpile.rules.mxnet._roles import Update, gathers, receivers_of, updates
 from transpile.rules.mxnet.data._loaders import from_store
-from transpile.rules.mxnet.gradients._early_sums import early_sum, gatherings, is_taken_alone
+from transpile.rules.mxnet.gradients._early_sums import (
+    all_gatherings,
+    early_sum,
+    gatherings,
+    is_gathered,
+    is_taken_alone,
+    updates_alone,
+)
 from transpile.rules.mxnet.gradients.scale_step import backwards_of, is_averaged, latest
 
 CODES = {
     "MX321": "the workers add gradients up before they are read",
     "MX322": "gradients that the script adds up are averaged over the workers",
+    "MX323": "an update adds up the gradients of the workers",
 }
 AVERAGE = "average_gradients"
 
@@ -73,6 +82,19 @@ class Gathered:
     trainer: cst.BaseExpression
 
 
+@dataclass(frozen=True, eq=False)
+class Alone:
+    """An update that nothing adds gradients up before.
+
+    Args:
+        module: where it is.
+        method: the name of the method that it calls.
+    """
+
+    module: Module
+    method: cst.Name
+
+
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each step behind which gradients are read."""
     seen: set[int] = set()
@@ -89,6 +111,49 @@ def decide(plan: Plan) -> Iterator[Answer]:
             data=(place, average),
         )
     yield from averages(plan)
+    yield from stepped(plan)
+
+
+def stepped(plan: Plan) -> Iterator[Ruling]:
+    """One answer for each update before which gradients are not added up, or not always."""
+    found: dict[int, list[Update]] = {}
+    for update in updates(plan):
+        if updates_alone(update):
+            found.setdefault(id(update.event.node), []).append(update)
+    for runs in found.values():
+        event = runs[0].event
+        if all(is_gathered(plan, each) for each in runs):
+            continue
+        if all(early_sum(plan, each) is not None for each in runs):
+            continue
+        place = None
+        if not any(all_gatherings(plan, each) for each in runs):
+            place = alone_at(plan, runs)
+        if place is None:
+            yield Ruling.refuse(
+                "MX304",
+                event,
+                "this update uses gradients that the workers have not added up before on every "
+                "way to it: each of them would train apart",
+                "call trainer.step() here, or trainer.allreduce_grads() right before",
+            )
+            continue
+        yield Ruling.apply(
+            "MX323", event, "the update adds up the gradients of the workers", data=place
+        )
+
+
+def alone_at(plan: Plan, runs: list[Update]) -> Alone | None:
+    """Where the method of an update is named; None where it may be that of something else."""
+    event = runs[0].event
+    call = event.node
+    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute):
+        return None
+    known = {id(each.trainer.value) for each in updates(plan) if each.trainer is not None}
+    every = [value for each in runs for value in receivers_of(each.event, "update")]
+    if call.func.attr.value != "update" or any(id(value) not in known for value in every):
+        return None
+    return Alone(event.module, call.func.attr)
 
 
 def averages(plan: Plan) -> Iterator[Ruling]:
@@ -153,6 +218,10 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The sum before the gradients are read, and the step without it."""
     if isinstance(ruling.data, Gathered):
         yield from averaged(plan, ruling.data)
+        return
+    if isinstance(ruling.data, Alone):
+        for edit in replace_expression(ruling.data.module.source, ruling.data.method, "step"):
+            yield In(ruling.data.module, edit)
         return
     place, average = ruling.data
     names = plan.names_in(place.module)
