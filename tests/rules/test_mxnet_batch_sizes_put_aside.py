@@ -32,7 +32,8 @@ ASIDE = "self.batch_size = batch_size"
     [
         (ASIDE, "", "1, batch_size=batch_size", False),
         (ASIDE, "", "1, batch_size", False),
-        (ASIDE, ".reshape((self.batch_size, -1))", "1, batch_size=batch_size", True),
+        (ASIDE, ".reshape((self.batch_size, -1))", "1, batch_size=batch_size", False),
+        (ASIDE, " / self.batch_size", "1, batch_size=batch_size", True),
         ("self.half = batch_size // 2", "", "1, batch_size=batch_size", True),
         ("size = batch_size", "", "1, batch_size", True),
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 import libcst as cst
 
@@ -39,6 +39,7 @@ from transpile.rules.mxnet.data._draws import (
 from transpile.rules.mxnet.data._loaders import Site, counts_workers, sites
 from transpile.rules.mxnet.data._put_aside import is_put_aside
 from transpile.rules.mxnet.data._slices import cut_values
+from transpile.rules.mxnet.data._viewed_batches import views
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,8 @@ def other_uses(plan: Plan, site: Site, argument: Argument) -> Iterator[Answer]:
         )
     text = site.module.source.code(argument.node) if argument.node is not None else ""
     yield from in_symbols(plan, site, argument, text)
-    yield from in_models(plan, argument, text)
+    yield from in_models(plan, site, argument, text)
+    yield from unsplit(plan, argument)
     yield from counted(plan, {id(loader.value) for loader in training_loaders(plan)})
 
 
@@ -90,10 +92,7 @@ def shaped_by(
     plan: Plan, site: Site, argument: Argument
 ) -> Iterator[tuple[Event, cst.BaseExpression]]:
     """The calls in training that shape something by a batch size, and where it stands in them."""
-    losses = tuple(value for backward in plan.backwards for value in backward.loss)
-    # Data stays whole, though its length may be a multiple of the batch size.
-    loaders = {id(loader.value) for loader in training_loaders(plan)}
-    reached = {id(value) for value in walk_back(losses, lambda value: id(value) not in loaders)}
+    reached = behind_losses(plan)
     text = site.module.source.code(argument.node) if argument.node is not None else ""
     seen: set[int] = set()
     for event in plan.facts.reached_calls:
@@ -117,6 +116,36 @@ def shaped_by(
             if id(node) not in seen:
                 seen.add(id(node))
                 yield event, node
+    for view in views(plan, argument, reached):
+        if view.size is not None and not view.whole and id(view.size) not in seen:
+            seen.add(id(view.size))
+            yield view.event, view.size
+
+
+def behind_losses(plan: Plan) -> set[int]:
+    """The identities of what losses are made of."""
+    losses = tuple(value for backward in plan.backwards for value in backward.loss)
+    # Data stays whole, though its length may be a multiple of the batch size.
+    loaders = {id(loader.value) for loader in training_loaders(plan)}
+    return {id(value) for value in walk_back(losses, lambda value: id(value) not in loaders)}
+
+
+def unsplit(plan: Plan, argument: Argument) -> Iterator[Answer]:
+    """Reshapes of training batches that keep the batch size of the script."""
+    for view in views(plan, argument, behind_losses(plan)):
+        if view.whole or view.size is None:
+            yield Remark.error(
+                "MX214",
+                view.event,
+                "this takes as many rows as the batch of the script has samples, of which a worker "
+                "has its share alone, and "
+                + (
+                    "arrays that stay whole, such as those of an evaluation, come here, too"
+                    if view.whole
+                    else "that number is not written here for this batch alone"
+                ),
+                "take the number of rows from the array itself, such as x.shape[0]",
+            )
 
 
 def same_number(plan: Plan, event: Event, argument: Argument) -> Iterator[cst.BaseExpression]:
@@ -260,9 +289,10 @@ def names_of(event: Event) -> list[str]:
 RESHAPES = frozenset({"mxnet.sym.reshape", "mxnet.sym.Reshape"})
 
 
-def in_models(plan: Plan, argument: Argument, text: str) -> Iterator[Answer]:
+def in_models(plan: Plan, site: Site, argument: Argument, text: str) -> Iterator[Answer]:
     """Models that are made for the batch of the script."""
-    for event in made_for_batch(plan, argument, text):
+    followed = {id(node) for _, node in shaped_by(plan, site, argument)}
+    for event in made_for_batch(plan, argument, text, followed):
         yield Remark.error(
             "MX214",
             event,
@@ -273,8 +303,17 @@ def in_models(plan: Plan, argument: Argument, text: str) -> Iterator[Answer]:
         )
 
 
-def made_for_batch(plan: Plan, argument: Argument, text: str) -> Iterator[Event]:
-    """The calls that make a trained model for batches of one size, and have it keep that."""
+def made_for_batch(
+    plan: Plan, argument: Argument, text: str, followed: Set[int] = frozenset()
+) -> Iterator[Event]:
+    """The calls that make a trained model for batches of one size, and have it keep that.
+
+    Args:
+        plan: the plan.
+        argument: the batch size.
+        text: how it is written where the data is made.
+        followed: the identities of the reads that become this worker's share.
+    """
     trained = {id(model.value) for model in plan.models if model.optimizers}
     for event in plan.facts.reached_calls:
         if not isinstance(event.node, cst.Call):
@@ -283,7 +322,8 @@ def made_for_batch(plan: Plan, argument: Argument, text: str) -> Iterator[Event]
         if any(
             mentions(plan, event.module, given.value, argument, text)
             and not all(
-                isinstance(value, Instance) and is_put_aside(plan, value, event.node, given)
+                isinstance(value, Instance)
+                and is_put_aside(plan, value, event.node, given, followed)
                 for value in made
             )
             for given in event.node.args

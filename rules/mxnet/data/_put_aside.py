@@ -1,6 +1,8 @@
-"""Arguments that a class of the script keeps as an attribute and makes no use of."""
+"""Arguments that a class of the script keeps as an attribute and makes no other use of."""
 
 from __future__ import annotations
+
+from collections.abc import Set
 
 import libcst as cst
 
@@ -9,14 +11,17 @@ from transpile.facts.walk import descendants
 from transpile.plan.model import Plan
 
 
-def is_put_aside(plan: Plan, made: Instance, call: cst.Call, argument: cst.Arg) -> bool:
-    """Whether the initialiser only stores an argument, under names that nothing reads.
+def is_put_aside(
+    plan: Plan, made: Instance, call: cst.Call, argument: cst.Arg, followed: Set[int]
+) -> bool:
+    """Whether the initialiser only stores an argument, under names that nothing else reads.
 
     Args:
         plan: the plan.
         made: the object.
         call: the call that makes it.
         argument: one of its arguments.
+        followed: the identities of the reads that become this worker's share.
     """
     initialiser = initialiser_of(made)
     if initialiser is None or argument.star:
@@ -39,7 +44,7 @@ def is_put_aside(plan: Plan, made: Instance, call: cst.Call, argument: cst.Arg) 
     for node in descendants(initialiser.body):
         if isinstance(node, cst.Name) and node.value == name and id(node) not in stored:
             return False
-    return bool(kept) and not reads(plan, kept)
+    return bool(kept) and not reads(plan, kept, followed)
 
 
 def initialiser_of(made: Instance) -> cst.FunctionDef | None:
@@ -65,8 +70,8 @@ def parameter_of(function: cst.FunctionDef, call: cst.Call, argument: cst.Arg) -
     return names[place] if told else ""
 
 
-def reads(plan: Plan, attributes: set[str]) -> bool:
-    """Whether the project reads an attribute of one of some names, of whatever object."""
+def reads(plan: Plan, attributes: set[str], followed: Set[int]) -> bool:
+    """Whether the project reads an attribute of one of some names, at other places than some."""
     for module in plan.facts.modules.values():
         written = {
             id(target.target)
@@ -74,6 +79,6 @@ def reads(plan: Plan, attributes: set[str]) -> bool:
             for target in node.targets
         }
         for node in module.source.nodes_of(cst.Attribute):
-            if node.attr.value in attributes and id(node) not in written:
+            if node.attr.value in attributes and id(node) not in written | followed:
                 return True
     return False

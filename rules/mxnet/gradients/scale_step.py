@@ -63,6 +63,7 @@ from transpile.rules.mxnet.gradients._early_sums import (
 )
 from transpile.rules.mxnet.gradients._made_losses import made_loss_answers
 from transpile.rules.mxnet.gradients._module_divisors import module_divisors
+from transpile.rules.mxnet.losses._coupled import coupled
 from transpile.rules.mxnet.losses._losses import Reduction, reduction
 from transpile.rules.mxnet.losses._numbers import takes_samples
 
@@ -287,7 +288,7 @@ def step_answers(
     losses = tuple(value for backward in backwards for value in backward.loss)
     mean = means(found)
     if Reduction.COUPLED in found:
-        yield coupled(event)
+        yield coupled(plan, event, losses)
     if not mean and not found <= {Reduction.SUM, Reduction.SAMPLES}:
         # Who passes 1 has divided already.
         mean = constant_of(argument, None) == 1
@@ -352,18 +353,6 @@ def means(found: set[Reduction]) -> bool:
 def is_averaged(plan: Plan, backwards: list[Backward]) -> bool:
     """Whether gradients that the workers have added up are to be divided by their number."""
     return plan.way == "calls" or means({reduction(plan, each.loss) for each in backwards})
-
-
-def coupled(event: Event) -> Remark:
-    """The warning for a loss that each worker makes of its share alone."""
-    return Remark.warn(
-        "MX314",
-        event,
-        "this loss is made of sums or means of the batch in a way that is no sum or mean over its "
-        "samples, such as their ratio, their root or samples less their mean: each worker takes "
-        "them over its share, so that updates are not those of the whole batch",
-        "make the loss a mean over samples that are kept apart",
-    )
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import cached_property
 
 import libcst as cst
 
-from transpile.facts.values import Opaque, Value, Values
+from transpile.facts.values import Constant, Opaque, Value, Values, only_constant
 from transpile.plan.model import Plan
 from transpile.plan.query import query
 from transpile.quantity import domain
 from transpile.quantity.algebra import EITHER
 from transpile.quantity.asking import Analysis
 from transpile.quantity.domain import Kind, Quantity
+from transpile.quantity.sample_axis.pieces import handed
+from transpile.quantity.sample_axis.shapes import Given
+from transpile.rules.mxnet._roles import training_loaders
 
 
 class Reduction(Enum):
@@ -42,6 +46,36 @@ class Shares(Analysis):
     def transfer_one(self, value: Value) -> Quantity:
         """The quantity of a value before it is seen in its surroundings."""
         return domain.sample() if id(value) in self.own else super().transfer_one(value)
+
+    def regroups(self, tensor: Quantity, given: Given, value: Opaque) -> bool:
+        """Whether a reshape may put several samples of a batch into one row."""
+        one = self.joins.batches_in(handed(value)) == 1
+        return not (one and self.batch_axis("reshape", given) == 0) and super().regroups(
+            tensor, given, value
+        )
+
+    def batch_axis(self, plain: str, given: Given) -> int | None:
+        """Along which axis a reshape has the samples of the batch: by any literal the first."""
+        shape = given.positional() if plain == "reshape" else []
+        if shape and self.is_size_of_batch(shape[0]):
+            return 0
+        return next((at for at, values in enumerate(shape) if self.is_batch_size(values)), None)
+
+    def is_size_of_batch(self, values: Values) -> bool:
+        """Whether values are the batch size of training data, or a literal of that number."""
+        size = only_constant(values)
+        return self.is_batch_size(values) or (size is not None and size in self.sizes)
+
+    @cached_property
+    def sizes(self) -> list[Value]:
+        """The batch sizes of the training data that are numbers above 1."""
+        return [
+            value
+            for loader in training_loaders(self.plan)
+            for argument in (loader.argument("batch_size"),)
+            for value in (argument.values if argument is not None else ())
+            if isinstance(value, Constant) and type(value.value) is int and value.value > 1
+        ]
 
 
 @query

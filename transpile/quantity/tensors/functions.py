@@ -123,7 +123,9 @@ class Tensors(Numbers, Places):
                 return tensor
             if plain in ("view", "reshape") and self.regroups(tensor, given, value):
                 return domain.unknown(GROUPED.format(plain))
-            return reshaped(plain, tensor, given, self.look, self.vocabulary.sizes_kept)
+            shaped = reshaped(plain, tensor, given, self.look, self.vocabulary.sizes_kept)
+            axis = self.batch_axis(plain, given) if tensor.dim == 0 else None
+            return shaped if axis is None else replace(shaped, dim=axis)
         if plain in REORDERS:
             return reordered(plain, tensor, given)
         if plain == "mean" and tensor.selection and is_plain_mean(value, given):
@@ -376,6 +378,11 @@ class Tensors(Numbers, Places):
             for one in base
         )
         return scattered(word, index, source, onto_zeros)
+
+    def batch_axis(self, plain: str, given: Given) -> int | None:
+        """Along which axis a view has as many entries as the batch has samples, if it says so."""
+        shape = given.positional() if plain in ("view", "reshape") else []
+        return 0 if shape and self.is_batch_size(shape[0]) else None
 
     def nothing_known_of(self, word: str, tensor: Quantity, value: Opaque, name: str) -> Quantity:
         """A function or method that the vocabulary lacks."""
