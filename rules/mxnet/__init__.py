@@ -128,6 +128,7 @@ TABLE = Table(
     shared_draws=(
         "mxnet.nd.random", "mxnet.np.random", "mxnet.random.uniform", "mxnet.random.normal",
     ),  # fmt: skip
+    joins_by_import=True,
     splits_calls=True,
     distributed=distributed,
     trains=trains,

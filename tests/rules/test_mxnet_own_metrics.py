@@ -73,3 +73,34 @@ def test_what_shares_do_not_add_up_to_is_told(update: str, start: str) -> None:
 )
 def test_sums_are_added_up(update: str) -> None:
     assert found(update).isdisjoint({"MX602"})
+
+
+GET = """
+    def get(self):
+        {line}
+        if self.num_inst == 0:
+            return self.name, float("nan")
+        return self.name, np.sqrt(self.sum_metric / self.num_inst)
+"""
+COUNTED = "self.sum_metric += value; self.num_inst += 1" + GET
+
+
+@pytest.mark.parametrize(
+    ("line", "told"), [("pass", False), ("self.best = 1", True), ("self.all.append(1)", True)]
+)
+def test_what_a_metric_makes_of_its_counts_is_made_of_those_of_all(line: str, told: bool) -> None:
+    assert ("MX602" in found(COUNTED.format(line=line))) is told
+
+
+def test_a_metric_of_several_may_hold_such_a_one() -> None:
+    several = SCRIPT.replace('Own("own")', 'mx.metric.CompositeEvalMetric([Own("own"), "acc"])')
+    script = several.format(update=COUNTED.format(line="pass"), start="0, 0.0")
+    result = convert(script)
+    assert not codes(result) and "reduce_metric(metric).get()" in result.text
+
+
+def test_a_metric_that_is_read_behind_fit_is_that_of_all_workers() -> None:
+    fit = "module.fit(train, eval_metric=metric, num_epoch=1)\nprint(metric.get())\n"
+    script = SCRIPT[: SCRIPT.index("module.bind")] + 'metric = Own("own")\n' + fit
+    result = convert(script.format(update="self.sum_metric += value", start="0, 0.0"))
+    assert "print_once(reduce_metric(metric).get())" in result.text and not codes(result)

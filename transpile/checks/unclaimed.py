@@ -9,6 +9,7 @@ import libcst as cst
 from transpile.checks.unreached import calls_in
 from transpile.facts.events import Event
 from transpile.facts.module import Module
+from transpile.facts.state import truth
 from transpile.facts.values import Function
 from transpile.facts.walk import descendants
 from transpile.plan.effects.treatment import Preparation, Run
@@ -23,6 +24,12 @@ Asked = Sequence[tuple[Ruling, Sequence[Change]]]
 #: What names the functions in which processes wait for each other.
 MEETING = ("broadcast", "broadcast_object_list", "all_reduce", "all_gather", "barrier")
 
+#: By what a script comes to its functions without their names, or gives all of them on.
+LOOKING_UP = frozenset(
+    {"globals", "locals", "vars", "dir", "eval", "exec", "modules", "getmembers", "__dict__",
+     "__import__", "import_module", "currentframe", "_getframe", "Fire"}
+)  # fmt: skip
+
 
 def unclaimed(plan: Plan, rulings: Rulings) -> Iterator[Remark]:
     """A remark for each backward pass, optimizer step, training loop and loader left unclaimed."""
@@ -32,18 +39,30 @@ def unclaimed(plan: Plan, rulings: Rulings) -> Iterator[Remark]:
             if ruling.verdict is not Verdict.REFUSE:
                 claimed.update(id(node) for node in ruling.claims)
     seen: set[int] = set()
-    idle = idle_steps(plan)
+    idle = idle_sites(plan)
     for word, module, node in sites(plan):
         if id(node) in claimed or id(node) in seen:
             continue
         seen.add(id(node))
         if id(node) in idle:
-            yield Remark.warn(
+            # What is run is the script: nothing but another script would import it.
+            say = Remark.note if idle[id(node)].module.is_entry else Remark.warn
+            yield say(
                 "DT005",
                 (module, node),
                 f"no part of the project uses the function around this {word}, so it stays as it "
                 "is",
                 "convert it by hand if something outside of the project calls it",
+            )
+            continue
+        test = ruled_out(plan, node)
+        if test:
+            yield Remark.note(
+                "DT005",
+                (module, node),
+                f"this {word} is for another outcome of `{test}` than the values of the script "
+                "have: it stays as it is",
+                "convert the script again where these values change",
             )
             continue
         yield Remark.error(
@@ -71,7 +90,7 @@ def too_early(plan: Plan, asked: Asked) -> Iterator[Remark]:
 
     The script joins the process group, and imports its modules before that.
     """
-    if all(module.is_entry for module in plan.facts.modules.values()):
+    if plan.table.joins_by_import or all(each.is_entry for each in plan.facts.modules.values()):
         return
     sources = sources_of(plan)
     functions = {id(frame.function.node) for event in imported(plan) for frame in event.calls()}
@@ -198,15 +217,53 @@ def of_another_script(plan: Plan, event: Event) -> bool:
     )
 
 
-def idle_steps(plan: Plan) -> set[int]:
-    """The identities of the optimizer steps in functions of modules that nothing names."""
-    found: set[int] = set()
-    for step in (step for optimizer in plan.optimizers for step in optimizer.steps):
-        first = next(step.calls(), None)
-        if step.detached and first is not None and not first.function.module.is_entry:
-            if not is_named(plan, first.function):
-                found.add(id(step.node))
+def idle_sites(plan: Plan) -> dict[int, Function]:
+    """The identities of backward passes and steps in functions that nothing names, and these."""
+    found: dict[int, Function] = {}
+    steps = [step for optimizer in plan.optimizers for step in optimizer.steps]
+    for event in (*steps, *(backward.event for backward in plan.backwards)):
+        first = next(event.calls(), None)
+        if event.detached and first is not None and not is_named(plan, first.function):
+            if not first.function.module.is_entry or not looks_up(first.function):
+                found[id(event.node)] = first.function
     return found
+
+
+def ruled_out(plan: Plan, node: cst.CSTNode) -> str:
+    """The test by whose known outcome a place is left out in every run; empty where it is not."""
+    found = ""
+    for event in plan.facts.events:
+        if event.node is node:
+            found = left_out_by(plan, event) if event.detached else ""
+            if not found:
+                return ""
+    return found
+
+
+def left_out_by(plan: Plan, event: Event) -> str:
+    """The known test of a script's own values that leaves out what leads to an event."""
+    first = next(event.calls(), None)
+    module, inner = event.module, event.node
+    if first is not None:
+        if first.node is None:
+            return ""
+        module, inner = first.module, first.node
+    if not module.is_entry:
+        return ""
+    for outer in module.source.parents(inner):
+        if isinstance(outer, cst.If) and inner is not outer.test:
+            known = truth(plan.facts.values_of(outer.test))
+            if known is not None and known is not (inner is outer.body):
+                return module.source.code(outer.test)
+        inner = outer
+    return ""
+
+
+def looks_up(function: Function) -> bool:
+    """Whether something may come to a function of a script other than by its name."""
+    if not isinstance(function.node, cst.FunctionDef) or function.node.decorators:
+        return True
+    return any(name.value in LOOKING_UP for name in function.module.source.nodes_of(cst.Name))
 
 
 def is_named(plan: Plan, function: Function) -> bool:

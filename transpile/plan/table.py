@@ -71,6 +71,7 @@ class Table:
         gradient_switches: attributes of parameters that switch their learning, to the value with
             which they learn.
         joins: the processes join within the script; else a process knows its role from the start.
+        joins_by_import: they join where the helpers are defined, or imported, before anything else.
         layer_containers: classes that hold several layers, which a forward pass calls one by one.
         thaws: a wrap can be made to know parameters that are frozen when it is made.
         draws: functions that draw random numbers from a state of the process.
@@ -141,6 +142,7 @@ class Table:
     replacing: frozenset[str] = frozenset()
     gradient_switches: Mapping[str, bool] = field(default_factory=dict)
     joins: bool = True
+    joins_by_import: bool = False
     layer_containers: frozenset[str] = frozenset()
     thaws: bool = False
     draws: frozenset[str] = frozenset()

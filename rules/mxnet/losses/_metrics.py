@@ -39,6 +39,8 @@ ADDED_UP = frozenset({"sum_metric", "num_inst", "global_sum_metric", "global_num
 COUNTING = frozenset({"__init__", "update", "update_dict", "reset", "reset_local"})
 #: Those of them that start it again.
 STARTING = frozenset({"__init__", "reset", "reset_local"})
+#: Methods that make something of the counts where they are read: then of those of all workers.
+REPORTING = frozenset({"get", "get_global", "get_name_value", "get_global_name_value", "__str__"})
 
 
 def is_metric(value: object) -> bool:
@@ -61,6 +63,8 @@ def is_own_sum(value: Instance) -> bool:
         for name, held in cls.scope.names.items() if isinstance(cls, Class) else ():
             for method in held:
                 if not isinstance(method, Function) or isinstance(method.node, cst.Lambda):
+                    continue
+                if name in REPORTING and not stored(method.node):
                     continue
                 if name not in COUNTING:
                     return False

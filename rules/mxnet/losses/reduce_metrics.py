@@ -30,11 +30,12 @@ import libcst as cst
 from transpile.facts.events import Event, Loop
 from transpile.facts.values import BoundMethod, Opaque, Value, Values
 from transpile.layout import wrap_expression
-from transpile.plan.graph import called_names
+from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.query import query
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._roles import (
+    all_fits,
     can_reduce,
     drawings,
     fits,
@@ -86,13 +87,18 @@ def metrics_in_training(plan: Plan) -> set[int]:
         # Passes over the training data beside training: evaluation with it.
         passes = [event for loader in training_loaders(plan) for event in drawings(plan, loader)]
         loops.update(id(event.node) for event in passes)
-    return {
+    found = {
         id(value)
         for event in plan.facts.calls
         if any(isinstance(frame, Loop) and id(frame.node) in loops for frame in event.stack)
         for value in updated_by(event)
         if is_metric(value)
     }
+    for fit in all_fits(plan):
+        metric = fit.argument("eval_metric")
+        given = metric.values if metric is not None else ()
+        found.update(id(value) for value in walk_back(given) if is_metric(value))
+    return found
 
 
 def foreign_readings(plan: Plan) -> Iterator[Event]:
