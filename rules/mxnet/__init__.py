@@ -99,6 +99,7 @@ TABLE = Table(
             "mxnet.gluon.Block": (Dispatch("forward"),),
         },
         base_of=base_of,
+        returns_receiver={"mxnet.module.SequentialModule": frozenset({"add"})},
         holds_parts=frozenset({"mxnet.gluon.nn.Sequential", "mxnet.gluon.nn.HybridSequential"}),
         gives_parts=frozenset({"_children", "values", "items"}),
         keeps_parts=frozenset({"register_child"}),

@@ -216,6 +216,22 @@ After:
 When to ignore:
     Where one number for each share of the batch is as good.
 """,
+    "MX320": """\
+Why:
+    A generator with one seed gives all workers the same noise, for other samples.
+
+How to fix:
+    Draw noise by the framework, which differs from worker to worker.
+
+Before:
+    noise = mx.nd.array(rng.normal(size=x.shape))
+
+After:
+    noise = mx.nd.random.normal(shape=x.shape)
+
+When to ignore:
+    Where samples may share their noise.
+""",
     "MX352": """\
 Why:
     Calls are split by rows, and every call here mixes them.

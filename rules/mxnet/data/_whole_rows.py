@@ -22,6 +22,7 @@ from transpile.quantity.domain import Kind
 from transpile.rules.mxnet._roles import updates
 from transpile.rules.mxnet.data._batch_shapes import in_model_code, said_of
 from transpile.rules.mxnet.data._draws import holds_batch
+from transpile.rules.mxnet.data._generators import drawn_size
 from transpile.rules.mxnet.data._slices import cut_values
 from transpile.rules.mxnet.losses._losses import shares
 
@@ -102,6 +103,9 @@ def has_rows(plan: Plan, event: Event, where: Event, size: Argument) -> bool:
     """Whether a call makes an array of as many rows as the batch of a loader has samples."""
     name = next((n for v in event.result for n in called_names(v) if n.startswith(PACKAGES)), "")
     word = name.rpartition(".")[2]
+    drawn = drawn_size(event)
+    if drawn and drawn == size.values:
+        return True
     if word in COUNTING:
         length = counted(event, word)
         if length is None or not isinstance(length.node, cst.BaseExpression):

@@ -1,9 +1,11 @@
-"""Say which random numbers of a whole batch differ from worker to worker.
+"""Say which random numbers are not those of a batch: of one number, or of one for each sample.
 
 What:
     A number that a training step draws once for all samples of its batch, such as the coefficient
     of a mixture, is reported where the workers draw random numbers of their own. Where nothing but
-    such numbers is drawn, all workers draw the same ones, and nothing is said.
+    such numbers is drawn, all workers draw the same ones, and nothing is said. Reported is also the
+    noise for the samples of a share that a generator with a seed of the script's own gives: it is
+    the same in all workers.
 
 Why:
     One process has one number for a batch. Workers of which each draws its own have one for each
@@ -30,9 +32,13 @@ from transpile.facts.values import External
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Remark
 from transpile.rules.mxnet.data._common_draws import HOST, common_draws
+from transpile.rules.mxnet.data._generators import same_noise
 from transpile.rules.mxnet.stores._streams import augments_on_its_own, draws_on_its_own
 
-CODES = {"MX319": "a number that is drawn once for a batch differs from worker to worker"}
+CODES = {
+    "MX319": "a number that is drawn once for a batch differs from worker to worker",
+    "MX320": "all workers draw the same noise for their shares of a batch",
+}
 #: Where calls are split, all workers draw the same numbers.
 WAYS = ("data",)
 
@@ -55,4 +61,16 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "worker to worker",
                 "draw it of a generator that is seeded alike on all workers, such as "
                 "np.random.RandomState(0)",
+            )
+    for event in same_noise(plan):
+        if id(event.node) not in seen:
+            seen.add(id(event.node))
+            yield Remark.warn(
+                "MX320",
+                event,
+                "all workers draw the same numbers here, each for its share of the batch, because "
+                "the generator has one seed in all of them: one process draws others for every "
+                "sample",
+                "draw noise by mx.nd.random or np.random, or seed the generator by the rank of the "
+                "worker",
             )

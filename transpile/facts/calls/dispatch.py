@@ -290,10 +290,17 @@ class Calls(ProjectCalls):
     def receiver_returned(self, callee: Opaque) -> Values | None:
         """The receiver, where the method is known to give it back."""
         base = callee.operands[0]
-        if len(base) != 1 or not isinstance(base[0], Instance):
-            return None
+        owner = base[0] if len(base) == 1 else None
         for name, methods in self.dialect.returns_receiver.items():
-            if callee.name in methods and self.is_subclass(base[0].cls, name):
+            if callee.name not in methods:
+                continue
+            if isinstance(owner, Instance) and self.is_subclass(owner.cls, name):
+                return base
+            if (
+                isinstance(owner, Opaque)
+                and owner.kind == "call"
+                and External(name) in owner.callee
+            ):
                 return base
         return None
 
