@@ -441,13 +441,35 @@ def test_numbers_that_are_fetched_are_averaged(fetched: str, sums: str) -> None:
 
 def test_what_is_not_a_number_of_the_batch_is_not_averaged() -> None:
     loading = 'fluid.io.load_persistables(exe, "saved")\n'
-    for fetched, more in (("[loss, x]", ""), ("[x]", ""), ("[loss]", loading)):
+    for fetched, more in (("[x]", ""), ("[loss]", loading)):
         script = SCRIPT.replace(
             "exe.run(feed=feeder.feed(batch))\n",
             f"print(exe.run(feed=feeder.feed(batch), fetch_list={fetched}))\n",
         )
         assert "averages_of" not in written(script + more)
         assert "FL305" in codes(script + more)
+
+
+@pytest.mark.parametrize(
+    ("uses", "told"),
+    [
+        ("print(found[1], found[-1])", False),
+        ("first, second, third = found; print(second + third)", False),
+        ("if found[1] > 3: print(found[2])", False),
+        ("print(found[0])", True),
+        ("print(found[-3])", True),
+        ("first, second, third = found; print(first)", True),
+        ("print(found)", True),
+        ("for each in found: print(each)", True),
+    ],
+)
+def test_means_are_averaged_beside_what_is_none(uses: str, told: bool) -> None:
+    script = SCRIPT.replace(
+        "exe.run(feed=feeder.feed(batch))\n",
+        f"found = exe.run(feed=feeder.feed(batch), fetch_list=[x, loss, loss])\n    {uses}\n",
+    )
+    assert "fetch_list=averages_of([x, loss, loss])" in written(script)
+    assert ("FL305" in codes(script)) is told
 
 
 def test_a_training_loop_that_yields_is_heard() -> None:
@@ -489,16 +511,16 @@ def test_metrics_of_a_share_are_said() -> None:
     fetched = "value = exe.run(feed=feeder.feed(batch), fetch_list=[loss, x])\n"
     script = SCRIPT.replace("exe.run(feed=feeder.feed(batch))\n", fetched)
     assert "FL305" not in codes(script)
-    shown = script + "if value[0] < 1.0:\n    print(value)\nprint(2)\n"
+    shown = script + "if value[1][0] < 1.0:\n    print(value)\nprint(2)\n"
     lines = [
         finding.line for finding in convert(shown, Options()).findings if finding.code == "FL305"
     ]
     assert [shown.splitlines()[line - 1].strip() for line in lines] == [
-        "if value[0] < 1.0:",
+        "if value[1][0] < 1.0:",
         "print(value)",
     ]
     counted = script.replace("feeder =", "mean = fluid.average.WeightedAverage()\nfeeder =")
-    assert "FL305" in codes(counted + "    mean.add(value[0], 1)\nprint(mean.eval())\n")
+    assert "FL305" in codes(counted + "    mean.add(value[1], 1)\nprint(mean.eval())\n")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
-from transpile.facts.values import Values
+from transpile.facts.values import Opaque, Value, Values, only_constant
 from transpile.plan.flow.places import function_of
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
@@ -29,19 +29,37 @@ BY_ITSELF = frozenset({"paddle.fluid.io.load_inference_model"})
 
 @dataclass(frozen=True, eq=False)
 class Averaged:
-    """A run that fetches means over a batch alone.
+    """A run that fetches means over a batch, alone or beside other variables.
 
     Args:
         event: the run.
         node: the list of what it fetches.
-        names: how the variables are written there, and where the program becomes distributed.
+        names: how the means are written there, and where the program becomes distributed.
         sums: those of them that are sums over the batch.
+        places: where they stand among what is fetched.
     """
 
     event: Event
     node: cst.List
     names: tuple[str, ...]
     sums: frozenset[str]
+    places: frozenset[int]
+
+    @property
+    def whole(self) -> bool:
+        """Whether all that is fetched is averaged."""
+        return len(self.places) == len(self.node.elements)
+
+    def gives(self, value: Value) -> bool:
+        """Whether a value is one of the averages, taken out of what the run gives by its place."""
+        index = only_constant(value.index) if isinstance(value, Opaque) else None
+        if not isinstance(value, Opaque) or value.kind != "item" or index is None:
+            return False
+        results = {id(one) for one in self.event.result}
+        place = index.value
+        if isinstance(place, int) and place < 0:
+            place += len(self.node.elements)
+        return place in self.places and all(id(one) in results for one in value.operands[0])
 
 
 @query
@@ -61,10 +79,15 @@ def averaged(plan: Plan) -> list[Averaged]:
             continue
         if isinstance(source.parent(run.event.node), cst.Expr):
             continue  # nobody looks at it
-        kinds = dict(numbers_in(plan, run.event.module, node, place))
-        if kinds and len(kinds) == len(node.elements):
+        if any(isinstance(each, cst.StarredElement) for each in node.elements):
+            continue
+        numbers = list(numbers_in(plan, run.event.module, node, place))
+        kinds = {name: kind for _, name, kind in numbers}
+        places = frozenset(at for at, *_ in numbers)
+        if kinds:
             sums = frozenset(name for name, kind in kinds.items() if kind is Kind.SUM)
-            found.setdefault(id(run.event.node), Averaged(run.event, node, tuple(kinds), sums))
+            each = Averaged(run.event, node, tuple(kinds), sums, places)
+            found.setdefault(id(run.event.node), each)
     return list(found.values())
 
 
@@ -79,9 +102,9 @@ def loads(plan: Plan) -> bool:
 
 def numbers_in(
     plan: Plan, module: Module, fetched: cst.List, place: Place
-) -> Iterator[tuple[str, Kind]]:
-    """The names of the means and sums over a batch in a list of what is fetched."""
-    for element in fetched.elements:
+) -> Iterator[tuple[int, str, Kind]]:
+    """The places and names of the means and sums over a batch in a list of what is fetched."""
+    for at, element in enumerate(fetched.elements):
         node = element.value
         if isinstance(node, cst.Attribute) and node.attr.value == "name":
             node = node.value
@@ -89,7 +112,7 @@ def numbers_in(
             continue
         kind = number(plan, plan.facts.values_of(node))
         if kind is not None:
-            yield node.value, kind
+            yield at, node.value, kind
 
 
 def number(plan: Plan, values: Values) -> Kind | None:

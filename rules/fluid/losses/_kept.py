@@ -76,7 +76,7 @@ def has_samples(value: Value) -> bool:
 
 def fed_back(plan: Plan) -> Iterator[tuple[Run, int]]:
     """The training runs that feed what was made of an earlier one, and the line of that."""
-    shared = {id(each.event.node) for each in averaged(plan)}
+    shared = {id(each.event.node) for each in averaged(plan) if each.whole}
     training = [run for run in roles_of(plan).training if not run.whole]
     fetching = [
         run

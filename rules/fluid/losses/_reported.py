@@ -14,7 +14,7 @@ from transpile.plan.model import Plan
 from transpile.quantity.contents import is_array, made_within, written
 from transpile.rules.fluid._events import names_of
 from transpile.rules.fluid._roles import roles_of
-from transpile.rules.fluid.losses._averages import averaged
+from transpile.rules.fluid.losses._averages import Averaged, averaged
 from transpile.rules.fluid.programs._runs import Run
 
 #: What counts numbers to show them later, or draws them.
@@ -51,17 +51,18 @@ SHOWN_OF_BATCH = "this shows what the batch that line %d is fed tells: trainer 0
 def reported(plan: Plan) -> Iterator[tuple[Event, str]]:
     """Where numbers of a training batch are used that do not mean the whole of it any more."""
     seen: set[int] = set()
-    shared = {id(each.event.node) for each in averaged(plan)}
+    shared = {id(each.event.node): each for each in averaged(plan)}
     yield from read_off_batches(plan, seen)
     for run in roles_of(plan).training:
         if run.whole:
             if shows_itself(run):
                 yield run.event, PRINTED
             continue
-        if run.event.arguments.get("fetch_list", 2) is None or id(run.event.node) in shared:
+        averages = shared.get(id(run.event.node))
+        if run.event.arguments.get("fetch_list", 2) is None or (averages and averages.whole):
             continue
         results = {id(value) for value in run.event.result}
-        for event, what in uses(plan, results, DECIDED, SHOWN, enter_all):
+        for event, what in uses(plan, results, DECIDED, SHOWN, entering(averages)):
             if id(event.node) not in seen:
                 seen.add(id(event.node))
                 source = run.event.module.source
@@ -134,9 +135,9 @@ def is_element(value: Value) -> bool:
     return isinstance(value, Opaque) and value.kind == "element"
 
 
-def enter_all(value: Value) -> bool:
-    """Everything that a value is made of is looked at."""
-    return True
+def entering(averages: Averaged | None) -> Callable[[Value], bool]:
+    """What is looked at of what a value is made of: all but numbers that are averaged."""
+    return lambda value: averages is None or not averages.gives(value)
 
 
 def uses(

@@ -81,7 +81,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
 def exits(plan: Plan, roles: Roles) -> Iterator[Ruling]:
     """Ways out of training loops that not all trainers take together."""
     loops = {id(loop.node) for run in roles.training for loop in run.event.loops()}
-    shared = {id(each.event.node) for each in averaged(plan)}
+    shared = {id(each.event.node) for each in averaged(plan) if each.whole}
     own = {
         id(value)
         for run in roles.training
