@@ -251,7 +251,8 @@ def test_a_loop_that_is_left_on_a_share_is_refused(leaving: str) -> None:
     script = SCRIPT.replace("exe.run(feed=feeder.feed(batch))\n", fetched)
     averaged = script.replace("[loss, x]", "[loss]")
     assert not codes(f"{averaged}    if value[0] < 1.0:\n        {leaving}\n")
-    assert "FL601" in codes(f"{script}    if value[0] < 1.0:\n        {leaving}\n")
+    assert "FL601" not in codes(f"{script}    if value[0] < 1.0:\n        {leaving}\n")
+    assert "FL601" in codes(f"{script}    if value[1].mean() < 1.0:\n        {leaving}\n")
     failed = "import math\n" + script + "    if math.isnan(value[0]):\n        exit(1)\n"
     assert "FL601" not in codes(failed)
     assert "FL305" not in codes(failed)
@@ -470,6 +471,16 @@ def test_means_are_averaged_beside_what_is_none(uses: str, told: bool) -> None:
     )
     assert "fetch_list=averages_of([x, loss, loss])" in written(script)
     assert ("FL305" in codes(script)) is told
+
+
+@pytest.mark.parametrize(("place", "alike"), [(1, True), (0, False)])
+def test_all_trainers_leave_by_a_mean_beside_what_is_none(place: int, alike: bool) -> None:
+    script = SCRIPT.replace(
+        "exe.run(feed=feeder.feed(batch))\n",
+        "found = exe.run(feed=feeder.feed(batch), fetch_list=[x, loss])\n"
+        f"    if found[{place}].mean() < 0.1:\n        break\n",
+    )
+    assert ("FL601" not in codes(script)) is alike
 
 
 def test_a_training_loop_that_yields_is_heard() -> None:

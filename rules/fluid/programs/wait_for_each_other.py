@@ -81,7 +81,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
 def exits(plan: Plan, roles: Roles) -> Iterator[Ruling]:
     """Ways out of training loops that not all trainers take together."""
     loops = {id(loop.node) for run in roles.training for loop in run.event.loops()}
-    shared = {id(each.event.node) for each in averaged(plan) if each.whole}
+    averages = averaged(plan)
+    shared = {id(each.event.node) for each in averages if each.whole}
     own = {
         id(value)
         for run in roles.training
@@ -111,7 +112,9 @@ def exits(plan: Plan, roles: Roles) -> Iterator[Ruling]:
                 continue
             tests = [event.node]
         for test in tests:
-            behind = {id(value) for value in walk_back(plan.facts.values_of(test))}
+            values = plan.facts.values_of(test)
+            own_numbers = walk_back(values, lambda value: not any(a.gives(value) for a in averages))
+            behind = {id(value) for value in own_numbers}
             if behind & own:
                 why = "what a trainer fetches from its own share of the batch"
             elif behind & evaluated:
