@@ -5,9 +5,8 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.facts.values import Opaque
-from transpile.plan.effects.readback import DIFFERING, ReadBack, find_read_backs, places_of
-from transpile.plan.graph import called_names, walk_back
+from transpile.plan.effects.handed_paths import differing
+from transpile.plan.effects.readback import ReadBack, find_read_backs, places_of
 from transpile.plan.model import Plan
 from transpile.records import dataclass
 from transpile.rules.pytorch.effects._once import once_of
@@ -28,7 +27,7 @@ class OwnPaths:
 
     def settle(self, read_back: ReadBack) -> bool:
         """Whether all that makes a path differ is taken from rank 0."""
-        nodes = differing(read_back)
+        nodes = calls_in(read_back)
         return bool(nodes) and all(id(node) in self.agreed for node in nodes)
 
 
@@ -39,7 +38,7 @@ def own_paths(plan: Plan) -> OwnPaths:
         id(node): node
         for read_back in find_read_backs(once, VOCABULARY)
         if read_back.differs
-        for node in differing(read_back)
+        for node in calls_in(read_back)
     }
     if not wanted:
         return OwnPaths({})
@@ -62,11 +61,7 @@ def own_paths(plan: Plan) -> OwnPaths:
     return OwnPaths({node: event for node, event in agreed.items() if node not in others})
 
 
-def differing(read_back: ReadBack) -> list[cst.CSTNode]:
+def calls_in(read_back: ReadBack) -> list[cst.CSTNode]:
     """The calls that make a path another one in each process."""
-    found: dict[int, cst.CSTNode] = {}
-    for value in walk_back(read_back.target, lambda value: isinstance(value, Opaque)):
-        if isinstance(value, Opaque) and isinstance(value.node, cst.Call):
-            if any(name.startswith(DIFFERING) for name in called_names(value)):
-                found[id(value.node)] = value.node
-    return list(found.values())
+    found = {id(node): node for _, node in differing(read_back.target)}
+    return [node for node in found.values() if isinstance(node, cst.Call)]

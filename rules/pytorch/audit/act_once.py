@@ -76,7 +76,7 @@ CODES = {
     "AU407": "what is loaded goes to the device that it was saved from",
 }
 ONLY_WARNS = True
-FILES = (Kind.WRITE, Kind.OPEN, Kind.CONTAINER, Kind.LOG_FILE)
+FILES = (Kind.WRITE, Kind.OPEN, Kind.CONTAINER, Kind.LOG_FILE, Kind.LOG_SET_UP)
 TRACKERS = (Kind.TRACKER, Kind.SWITCHED_TRACKER)
 SPOKEN = (Kind.PRINT, Kind.LOG, Kind.CONSOLE, Kind.PROGRESS)
 #: Making a folder that may exist harms nobody.
@@ -86,7 +86,7 @@ READ = frozenset({"torch", "numpy", "builtins", "torchvision", *sys.stdlib_modul
 EVERYWHERE = (True, True, True)
 PER_MACHINE = (True, False, True)
 #: What writes a log, into a file that is opened to be added to.
-HANDLERS = ("FileHandler", "basicConfig")
+HANDLERS = ("FileHandler", "basicConfig", "dictConfig", "fileConfig")
 
 
 def decide(audit: Audit) -> Iterator[Remark]:

@@ -26,7 +26,6 @@ from transpile.plan.effects.effect_names import (
     CONTAINERS,
     DOWNLOAD_METHODS,
     FLUSHES,
-    LOG_FILES,
     LOG_METHODS,
     MAGICS,
     OPENS,
@@ -60,6 +59,7 @@ from transpile.plan.effects.file_effects import (
     saves_file,
     writes_into_handle,
 )
+from transpile.plan.effects.log_effects import log_kind
 from transpile.plan.flow.redirects import redirected_to
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
@@ -199,16 +199,6 @@ def is_redirected(event: Event) -> bool:
     """Whether what is printed here goes into something that keeps it, by ``redirect_stdout``."""
     given = redirected_to(event)
     return bool(given) and all(map(keeps_text, given))
-
-
-def log_kind(name: str, event: Event) -> Kind | None:
-    """What a function of the logging package does."""
-    last = name.rpartition(".")[2]
-    if name in LOG_FILES:
-        return Kind.LOG_FILE
-    if name == "logging.basicConfig" and event.arguments.keyword("filename") is not None:
-        return Kind.LOG_FILE
-    return Kind.LOG if last in LOG_METHODS else None
 
 
 def classify_method(callee: Opaque, event: Event, vocabulary: Vocabulary) -> Kind | None:

@@ -22,6 +22,7 @@ class Kind(Enum):
     CONSOLE = "writes to standard output"
     LOG = "logs"
     LOG_FILE = "opens a log file"
+    LOG_SET_UP = "may open log files"
     OPEN = "opens a file for writing"
     MODIFY = "opens a file for reading and writing"
     CONTAINER = "opens a container file for writing"

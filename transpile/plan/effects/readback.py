@@ -13,6 +13,7 @@ from transpile.plan.effects.effect_names import DIRECTORIES, REMOVALS
 from transpile.plan.effects.effects import Effect, Kind, Vocabulary
 from transpile.plan.effects.file_reads import path_read, receivers
 from transpile.plan.effects.folders import lists_folder_of
+from transpile.plan.effects.handed_paths import differing, handed_path, share_a_call
 from transpile.plan.effects.treatment import Once
 from transpile.plan.effects.waiting_places import is_left_to_one_call, place_of, share_loop
 from transpile.plan.flow.places import blocks_around, function_of
@@ -31,11 +32,6 @@ PATHS = {
     "joblib.dump": ("filename", 1),
     "cv2.imwrite": ("filename", 0),
 }
-#: Calls whose result differs from process to process.
-DIFFERING = (
-    "time.time", "time.strftime", "time.localtime", "datetime.datetime.now",
-    "datetime.datetime.today", "uuid.", "os.getpid", "random.",
-)  # fmt: skip
 #: Calls that make a place for one process alone.
 PRIVATE = (
     "tempfile.mkdtemp", "tempfile.mkstemp", "tempfile.NamedTemporaryFile",
@@ -77,7 +73,7 @@ def find_read_backs(once: Once, vocabulary: Vocabulary) -> list[ReadBack]:
             continue
         module, statement = place
         waits = waited_for(once, write, read)
-        differs = comes_from(target, DIFFERING)
+        differs = next((name for name, _ in differing(target)), "")
         found.append(ReadBack(module, statement, read, effect, waits, differs, target))
     return found
 
@@ -102,7 +98,7 @@ def pairs(once: Once, vocabulary: Vocabulary) -> Iterator[tuple[Effect, Event, V
         return
     for read, path in reads(once, vocabulary):
         for effect, write, target in writes:
-            if follows(read, write) and may_match(vocabulary, effect, target, read, path):
+            if follows(read, write) and may_match(once, vocabulary, effect, target, read, path):
                 yield effect, write, target, read
 
 
@@ -168,7 +164,10 @@ def matters_to_some_ranks(once: Once, event: Event) -> bool:
 
 def path_of(once: Once, event: Event, vocabulary: Vocabulary) -> Values | None:
     """The path that a call reads, or that it needs the folder of; None for other calls."""
-    return path_read(event, vocabulary) if id(event.node) not in once.effects else None
+    if id(event.node) in once.effects:
+        return None
+    path = path_read(event, vocabulary)
+    return path if path is not None else handed_path(once.plan, event) or None
 
 
 def places_of(event: Event) -> Iterator[cst.CSTNode]:
@@ -194,7 +193,12 @@ def is_private(effect: Effect, vocabulary: Vocabulary) -> bool:
 
 
 def may_match(
-    vocabulary: Vocabulary, effect: Effect, target: Values, read: Event, path: Values
+    once: Once,
+    vocabulary: Vocabulary,
+    effect: Effect,
+    target: Values,
+    read: Event,
+    path: Values,
 ) -> bool:
     """Whether a file that is read may be the one that was written."""
     if effect.word in DIRECTORIES and not path:
@@ -204,6 +208,8 @@ def may_match(
         return read.order > effect.event.order and read.function() is effect.event.function()
     if any(same(first, second, DEEPEST) for first in target for second in path):
         return True
+    if handed_path(once.plan, read):
+        return share_a_call(target, path)
     if lists_folder_of(read, path, target):
         return read.order > effect.event.order
     if effect.word in vocabulary.saves and any(

@@ -31,7 +31,7 @@ class Grade(IntEnum):
 #: Effects that must be guarded with their statement.
 NEEDING = frozenset(
     {Kind.WRITE, Kind.CONSOLE, Kind.TRACK, Kind.CONTAINER, Kind.PROCESS, Kind.OPEN, Kind.SHOW,
-     Kind.CALL}
+     Kind.CALL, Kind.LOG_SET_UP}
 )  # fmt: skip
 #: Effects that go under a guard with their neighbours, and need none of their own.
 ATTACHING = frozenset({Kind.HANDLE, Kind.PLOT, Kind.FLUSH})
