@@ -10,7 +10,7 @@ import pytest
 import torch
 from small_scripts import converted, findings, gone_lines, new_lines, script, undone
 
-from transpile import Level, Outcome, convert
+from transpile import Level, Options, Outcome, convert
 from transpile.prelude import prelude_of
 
 RULE = "replace-data-parallel"
@@ -236,3 +236,68 @@ def test_a_copy_keeps_to_the_gpu_of_its_process(copied: str) -> None:
     assert f"{made[:-1]}, device_ids=own_gpus())" in text
     assert "DistributedDataParallel(model.module)" in text
     assert made in converted(script(model=made)).text
+
+
+PASSES = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(4, 8)
+        self.b = nn.Linear(8, 8)
+        self.c = nn.Linear(8, 2)
+
+    def forward(self, x, more=False):
+        x = self.a(x)
+        if more:
+            x = self.b(x)
+        return self.c(x)
+
+
+loader = DataLoader(TensorDataset(torch.randn(32, 4), torch.randn(32, 2)), batch_size=8)
+model = Net()
+model = nn.DataParallel(model)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in loader:
+    optimizer.zero_grad()
+    loss = nn.functional.mse_loss(model(x), y) + nn.functional.mse_loss(model(x, more=True), y)
+    loss.backward()
+    optimizer.step()
+"""
+TRAINS_ITSELF = """\
+import torch
+from torch import nn
+
+
+class Forecaster(nn.Module):
+    def __init__(self, parallel):
+        super().__init__()
+        self.encoder = nn.Linear(4, 1)
+        if parallel:
+            self.encoder = nn.DataParallel(self.encoder)
+        self.optimizer = torch.optim.Adam(self.encoder.parameters(), lr=0.01)
+
+    def train(self, xs, ys):
+        for at in range(0, len(xs), 8):
+            self.optimizer.zero_grad()
+            nn.functional.mse_loss(self.encoder(xs[at:at + 8]), ys[at:at + 8]).backward()
+            self.optimizer.step()
+
+
+Forecaster(False).train(torch.randn(32, 4), torch.randn(32, 1))
+"""
+
+
+@pytest.mark.parametrize("source", [PASSES, TRAINS_ITSELF])
+def test_where_gradients_are_averaged_by_hand_it_keeps_to_the_own_gpu(source: str) -> None:
+    """Parameters within it are those of the model: nothing takes its place."""
+    result = convert(source.encode(), Options(shard="data"))
+    assert result.outcome is Outcome.CONVERTED
+    assert not result.findings
+    assert ", device_ids=own_gpus())\n" in result.text
+    assert "average_gradients(" in result.text
+    assert "DistributedDataParallel" not in result.text

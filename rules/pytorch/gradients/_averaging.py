@@ -11,7 +11,6 @@ from transpile.plan.models.late_parts import late_parts
 from transpile.plan.models.wraps import find_wrap, wrapped_already
 from transpile.plan.query import query
 from transpile.quantity.asking import Kind, quantity
-from transpile.rules.pytorch.models._data_parallel import data_parallel_calls
 from transpile.rules.pytorch.models._unused.search import learns_by_several_passes
 from transpile.rules.pytorch.randomness._random_draws import Draws
 
@@ -36,8 +35,6 @@ def search(plan: Plan, model: Model) -> list[Averaging] | str:
     """What :func:`averagings` gives, worked out anew."""
     if plan.options.strategy != "ddp":
         return f"with --strategy {plan.options.strategy} it would not be sharded"
-    if data_parallel_calls(plan):
-        return "the script wraps models in DataParallel"
     made = [
         event for event in plan.facts.calls if any(value is model.value for value in event.result)
     ]

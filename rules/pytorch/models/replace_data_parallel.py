@@ -39,11 +39,12 @@ from transpile.facts.events import Event
 from transpile.facts.values import Class, Constant, External, Opaque, Sequence, Value
 from transpile.layout import add_argument, wrap_expression
 from transpile.plan.graph import method_calls, origin, walk_back
-from transpile.plan.model import Plan
+from transpile.plan.model import Model, Plan
 from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.devices._devices import follows_rank
 from transpile.rules.pytorch.devices._model_places import model_place
+from transpile.rules.pytorch.gradients._averaging import averaged_by_hand
 from transpile.rules.pytorch.models._data_parallel import (
     COPIES,
     DATA_PARALLEL,
@@ -114,8 +115,8 @@ def left_on_cpu(plan: Plan) -> Iterator[Remark]:
         return
     seen: set[int] = set()
     for model in plan.trained_models:
-        wrap: Wrap | str = find_wrap(plan, model)
-        if isinstance(wrap, str) or not replaces_data_parallel(plan, wrap):
+        wrap = replacing_wrap(plan, model)
+        if wrap is None or not replaces_data_parallel(plan, wrap):
             continue
         for event in model.forwards:
             given = list(event.arguments.items)
@@ -162,8 +163,8 @@ def replaced_calls(plan: Plan) -> set[int]:
     """The calls of DataParallel whose result is never called where there are several processes."""
     found: set[int] = set()
     for model in plan.trained_models:
-        wrap = None if wrapped_already(plan, model) else find_wrap(plan, model)
-        if isinstance(wrap, Wrap) and replaces_data_parallel(plan, wrap):
+        wrap = None if wrapped_already(plan, model) else replacing_wrap(plan, model)
+        if wrap is not None and replaces_data_parallel(plan, wrap):
             if all(event.order >= wrap.order for event in model.forwards):
                 found.update(
                     id(event.node)
@@ -171,6 +172,12 @@ def replaced_calls(plan: Plan) -> set[int]:
                     if not is_copied(plan, event)
                 )
     return found
+
+
+def replacing_wrap(plan: Plan, model: Model) -> Wrap | None:
+    """Where DistributedDataParallel goes around a model, if its gradients are left to it."""
+    wrap = find_wrap(plan, model)
+    return wrap if isinstance(wrap, Wrap) and not averaged_by_hand(plan, model) else None
 
 
 def is_copied(plan: Plan, event: Event) -> bool:
