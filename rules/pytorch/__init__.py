@@ -84,6 +84,9 @@ BUFFERS = BufferWords(
         for kind in ("", "Float", "Double", "Half", "Long", "Int", "Short", "Byte", "Char", "Bool")
     )
     | {"torch.empty", "torch.zeros", "torch.ones", "torch.rand", "torch.randn"},
+    alike=frozenset({"torch.full", "new_tensor"})
+    | {f"torch.{kind}_like" for kind in ("zeros", "ones", "empty", "full")}
+    | {f"new_{kind}" for kind in ("zeros", "ones", "empty", "full")},
     wrappers=frozenset({"torch.autograd.Variable"}),
     same_memory=SAME_MODULE
     | {"resize_", "resize_as_", "zero_", "detach", "detach_", "pin_memory", "contiguous"},

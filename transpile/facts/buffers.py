@@ -19,6 +19,7 @@ class BufferWords:
 
     Args:
         makers: functions that make a tensor.
+        alike: functions and methods that make one like another.
         wrappers: functions that give back their first argument with the same memory.
         same_memory: methods that give back the memory of what they are called on, or a copy of it
             on another device that takes its place.
@@ -28,6 +29,7 @@ class BufferWords:
     """
 
     makers: frozenset[str] = frozenset()
+    alike: frozenset[str] = frozenset()
     wrappers: frozenset[str] = frozenset()
     same_memory: frozenset[str] = frozenset()
     memory: frozenset[str] = frozenset()
@@ -81,6 +83,13 @@ class Buffers:
                 changed = True
         return changed
 
+    def write_items(self, base: Values, values: Values) -> None:
+        """Note what is assigned to items of tensors: what reads them comes from it, too."""
+        assigned = [value for value in values if isinstance(value, Opaque)]
+        for value in self.chain(base) if assigned else ():
+            if self.is_new(value) and value not in assigned:
+                value.written = join(value.written, assigned)
+
     def read(self, values: Values, stack: Stack) -> Values:
         """What the values hold for a reader within the frames of a stack."""
         if not self.writes or not any(id(value) in self.writes for value in values):
@@ -99,6 +108,13 @@ class Buffers:
         """Whether a value is a tensor that a known function has made."""
         return any(
             isinstance(callee, External) and callee.name in self.words.makers
+            for callee in value.callee
+        )
+
+    def is_new(self, value: Opaque) -> bool:
+        """Whether a value is a tensor that was made for itself, maybe like another."""
+        return self.is_made(value) or any(
+            isinstance(callee, (External, Opaque)) and callee.name in self.words.alike
             for callee in value.callee
         )
 

@@ -241,6 +241,7 @@ class Opaque:
         operands: base of an attribute, item or element; operands of an operation.
         inner: for a call that was followed into the project's code, what that returned.
         attributes: attributes that the script itself has set on it.
+        written: of a tensor that a known function has made, what is assigned to its items.
     """
 
     kind: str
@@ -253,6 +254,7 @@ class Opaque:
     inner: Values = ()
     attributes: dict[str, Values] = field(default_factory=dict)
     index: Values = ()
+    written: Values = ()
     cache: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:

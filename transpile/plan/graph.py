@@ -34,6 +34,7 @@ def parents(value: Value) -> Iterator[Values]:
             yield value.arguments.rest
         yield value.inner
         yield value.index
+        yield value.written
     elif isinstance(value, Sequence):
         yield from value.elements
         yield value.rest
@@ -65,6 +66,7 @@ def behind(value: Value) -> list[Value]:
             found += value.arguments.rest
         found += value.inner
         found += value.index
+        found += value.written
     elif not isinstance(value, (Constant, External)):
         for group in parents(value):
             found += group

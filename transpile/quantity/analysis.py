@@ -49,6 +49,7 @@ from .sample_axis.shapes import Given
 from .settling import Settling, simple
 from .starts import starts_at_zero
 from .tensors.in_place import changed_in_place, written_in
+from .tensors.items import with_items
 
 FROM_THE_START = "sums over the batch are added to numbers that it starts from"
 
@@ -207,6 +208,7 @@ class Supposing(Settling):
             found.kind in (Kind.NOTHING, Kind.EQUAL, Kind.PART) or not isinstance(value, Opaque)
         ):
             return filled
+        found = with_items(found, value, self.look_one)
         if id(value) in self.reductions and found.kind is not Kind.UNKNOWN:
             found = self.all_reduced(found, value, self.reductions[id(value)])
         if self.whole and found.kind is Kind.EQUAL and not found.tensor:

@@ -211,6 +211,10 @@ class Quantity:
         terms = frozenset(Term(term.degree, False) for term in self.terms)
         return replace(self, terms=terms, bounded=None)
 
+    def with_gradient(self) -> Quantity:
+        """The same as a part of the graph of gradients."""
+        return replace(self, terms=frozenset(Term(term.degree, True) for term in self.terms))
+
     def scaled(self, degree: int) -> Quantity:
         """The same with all degrees moved."""
         moved = frozenset(Term(term.degree + degree, term.gradient) for term in self.terms)

@@ -187,6 +187,7 @@ class Bindings(Calls):
             self.set_named(value, keys, values)
             if self.holds_parts(value):
                 self.put_parts(value, values)
+        self.buffers.write_items(base, values)
         for value in self.as_containers(base, "__setitem__"):
             self.ask_object(value, "__setitem__", (keys, values), target)
             if isinstance(value, Mapping):
