@@ -113,7 +113,7 @@ def reached_by(plan: Plan, roots: Iterable[Function]) -> Reads:
                         owners[id(owner)] = owner
             if isinstance(node, (cst.Subscript, cst.For, cst.CompFor)):
                 drawn = node.value if isinstance(node, cst.Subscript) else node.iter
-                pending.extend(methods(plan.facts.values_of(drawn), DRAWING))
+                pending.extend(methods(plan.facts.values_of(drawn), (*DRAWING, "__missing__")))
             if isinstance(node, cst.Call):
                 pending.extend(methods(plan.facts.values_of(node.func), ("__call__",)))
                 for argument in node.args:

@@ -10,7 +10,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import Constant, External, Function, Opaque, Value, Values
 from transpile.facts.walk import descendants
 from transpile.plan.data.data_code import reached_by
-from transpile.plan.data.in_order.moved_on import counts_on, outlives, sampling
+from transpile.plan.data.in_order.sampling import outlives, sampling
 from transpile.plan.graph import called_names
 from transpile.plan.model import Loader, Plan
 from transpile.records import dataclass
@@ -66,8 +66,6 @@ def drawn_in_order(plan: Plan, loader: Loader, generator: str = "") -> Iterator[
                 yield InOrder(function.module, node, draws=True)
             elif id(function.node) not in sought and advances(plan, function, node):
                 yield InOrder(function.module, node)
-        elif counts_on(plan, reads, function, node):
-            yield InOrder(function.module, node)
 
 
 def advances(plan: Plan, function: Function, node: cst.Call) -> bool:

@@ -10,16 +10,9 @@ from transpile.facts.module import Module
 from transpile.facts.values import External, Function, Instance, ModuleValue
 from transpile.facts.walk import descendants
 from transpile.plan.data.collation import collated_by
-from transpile.plan.data.data_code import Reads, reached_by
-from transpile.plan.data.in_order.moved_on import (
-    counts_on,
-    has_fixed_keys,
-    is_kept,
-    outlives,
-    sampling,
-    stands_in_body,
-)
-from transpile.plan.flow.places import start
+from transpile.plan.data.data_code import reached_by
+from transpile.plan.data.in_order.carried import carried
+from transpile.plan.data.in_order.sampling import outlives, sampling, stands_in_body
 from transpile.plan.model import Loader, Plan
 
 Place = tuple[Module, cst.CSTNode]
@@ -48,7 +41,9 @@ def kept_beside(plan: Plan, loader: Loader) -> Iterator[Place]:
 
 def carried_on(plan: Plan, loader: Loader) -> Iterator[Place]:
     """The places at which a data set keeps something for the next sample that it is asked for."""
-    yield from left_for_later(reached_by(plan, sampling(loader)))
+    roots = tuple(sampling(loader))
+    for write in carried(plan, reached_by(plan, roots), roots):
+        yield write.function.module, write.node
 
 
 def carried_over(plan: Plan, loader: Loader) -> Iterator[Place]:
@@ -56,40 +51,12 @@ def carried_over(plan: Plan, loader: Loader) -> Iterator[Place]:
 
     Batches that it counts are as many in every process.
     """
-    reads = reached_by(plan, collated_by(loader))
-    collating = {id(function.node) for function in collated_by(loader)}
-    for function, node in reads.nodes:
-        if id(function.node) in collating and counts_batches(function, node):
+    roots = collated_by(loader)
+    collating = {id(function.node) for function in roots}
+    for write in carried(plan, reached_by(plan, roots), roots):
+        if id(write.function.node) in collating and counts_batches(write.function, write.node):
             continue
-        if counts_on(plan, reads, function, node):
-            yield function.module, node
-    yield from left_for_later(reads)
-
-
-def left_for_later(reads: Reads) -> Iterator[Place]:
-    """Where code puts something in the place of what it has read from there before."""
-    for function, node in reads.nodes:
-        if not isinstance(node, cst.Assign) or not stands_in_body(function.module, node):
-            continue
-        if not is_made_of_names(function, node.value):
-            # A file that is opened late is the same, whatever it was opened for.
-            continue
-        computed_from = set(map(id, descendants(node.value)))
-        for target in node.targets:
-            kept = target.target
-            if not isinstance(kept, cst.Attribute) and not (
-                isinstance(kept, cst.Subscript) and has_fixed_keys(kept) and is_kept(function, kept)
-            ):
-                continue
-            if any(
-                other is not kept
-                and isinstance(other, type(kept))
-                and other.deep_equals(kept)
-                and (id(other) in computed_from or is_before(function.module, other, node))
-                for inner, other in reads.nodes
-                if inner is function
-            ):
-                yield function.module, node
+        yield write.function.module, write.node
 
 
 def counts_batches(function: Function, node: cst.CSTNode) -> bool:
@@ -99,20 +66,6 @@ def counts_batches(function: Function, node: cst.CSTNode) -> bool:
         and isinstance(node.value, (cst.Integer, cst.Float))
         and stands_in_body(function.module, node)
     )
-
-
-def is_made_of_names(function: Function, node: cst.CSTNode) -> bool:
-    """Whether a value is made of what a function is given, or has computed itself."""
-    if isinstance(node, cst.Attribute):
-        return is_made_of_names(function, node.value)
-    if isinstance(node, cst.Name):
-        return node.value != "self" and not outlives(function, node)
-    return any(is_made_of_names(function, child) for child in node.children)
-
-
-def is_before(module: Module, one: cst.CSTNode, other: cst.CSTNode) -> bool:
-    """Whether one node stands in front of another."""
-    return start(module, one) < start(module, other)
 
 
 def changed(node: cst.CSTNode) -> cst.Attribute | cst.Name | None:
