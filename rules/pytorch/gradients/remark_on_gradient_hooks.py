@@ -3,7 +3,8 @@
 What:
     A hook on a tensor, a parameter or a layer, and the ``backward`` of an own
     ``torch.autograd.Function``, that bounds gradients, takes their signs, divides them by their
-    norm or the like is warned of, and so is a hook that prints or keeps what it sees of them.
+    norm or the like is warned of, and so is a hook that prints or keeps what it sees of them, or
+    one that changes what is kept for the backward pass by numbers of the whole tensor.
     Where calls of models are split, what stands outside of models sees whole batches, as before.
 
 Why:
@@ -42,6 +43,7 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.values import Class, Function, Instance, Opaque, Values
+from transpile.plan.data.data_code import body_of, called
 from transpile.plan.hooks.changes import Kind, worst_change
 from transpile.plan.hooks.functions import (
     handed_to_hooks,
@@ -68,6 +70,15 @@ HOOKS = {
     "register_post_accumulate_grad_hook": (0, 1),
 }
 
+#: Functions that look at all elements of a tensor.
+OVER = frozenset(
+    {
+        "max", "min", "amax", "amin", "aminmax", "mean", "sum", "std", "var", "norm", "median",
+        "quantile", "kthvalue", "topk", "sort", "argsort", "cumsum", "cumprod", "softmax", "prod",
+        "vector_norm", "matrix_norm", "normalize", "logsumexp", "svd", "svd_lowrank",
+        "quantize_per_tensor_dynamic", "histc", "std_mean", "var_mean", "roll", "flip",
+    }
+)  # fmt: skip
 #: What is made of samples, be it one number.
 OF_SAMPLES = (Way.SAMPLE, Way.PART)
 
@@ -97,6 +108,29 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 if not gradients_off(event.stack, plan.table) and is_bent(callee):
                     seen.add(id(event.node))
                     yield warning(event)
+    for event in plan.facts.calls_to("torch.autograd.graph.saved_tensors_hooks"):
+        if id(event.node) not in seen and looks_over_tensors(event):
+            seen.add(id(event.node))
+            yield Remark.warn(
+                "PT409",
+                event,
+                "tensors are changed here before they are kept for the backward pass, by numbers "
+                "of the whole tensor: in each process those are of its share of the batch",
+                "keep the tensors as they are, or change each of their elements by itself",
+            )
+
+
+def looks_over_tensors(event: Event) -> bool:
+    """Whether what packs or unpacks tensors takes numbers of all of their elements."""
+    return any(
+        isinstance(part, cst.Call)
+        and isinstance(part.func, (cst.Attribute, cst.Name))
+        and (part.func.attr if isinstance(part.func, cst.Attribute) else part.func).value in OVER
+        for item in event.arguments.items
+        for value in item.values
+        for function in called(value)
+        for part in body_of(function)
+    )
 
 
 def is_of_whole_batch(plan: Plan, event: Event, callee: Opaque) -> bool:

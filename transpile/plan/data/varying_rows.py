@@ -51,6 +51,9 @@ def varying_rows(plan: Plan, loader: Loader) -> Iterator[Rows]:
         seen.add(id(function.node))
         batch = samples_of(function)
         for node in body_of(function):
+            if isinstance(function.module.source.parent(node), cst.AssignTarget):
+                # A part that is written to takes nothing, as where samples are padded.
+                continue
             if leaves_out(plan, node, batch):
                 yield Rows(function.module, node)
             if isinstance(node, cst.Call) and any(

@@ -11,7 +11,7 @@ import libcst as cst
 from transpile.facts.events import Call, Event, Stack
 from transpile.facts.interpreter import Facts
 from transpile.facts.module import Module
-from transpile.facts.values import Instance
+from transpile.facts.values import BoundMethod, Instance, Opaque, Partial, Value, Values
 from transpile.facts.walk import children
 from transpile.plan.flow.places import calls_of, function_of
 from transpile.plan.graph import SAME_OBJECT
@@ -50,6 +50,8 @@ class Holder:
         return (id(self.module), id(self.function), self.text)
 
 
+#: Methods of libraries' objects by which these are called.
+CALLING = frozenset({"forward", "__call__"})
 #: What may bind a name.
 BINDING = frozenset(
     {
@@ -172,8 +174,48 @@ def trace(facts: Facts, module: Module, node: cst.CSTNode, stack: Stack) -> list
         if (id(node), depth) in seen or len(found) > 60:
             continue
         seen.add((id(node), depth))
-        pending.extend(step(facts, module, node, stack, found))
+        behind: list[Holder] = []
+        places = step(facts, module, node, stack, behind)
+        receiver = method_of(facts, node)
+        if receiver is None:
+            found.extend(behind)
+        elif receiver is not node:
+            # What has the method is held by what it is taken from here.
+            places = [(module, receiver, stack)]
+        pending.extend(places)
     return found
+
+
+def method_of(facts: Facts, node: cst.CSTNode) -> cst.CSTNode | None:
+    """What has the method that an expression is taken from it by; itself where it only names one.
+
+    None where the expression is no method.
+    """
+    values = facts.values_of(node)
+    receivers = [having(value) for value in values]
+    if not receivers or not all(receivers):
+        return None
+    if isinstance(node, cst.Call) and node.args:
+        return node.args[0].value
+    if isinstance(node, cst.Attribute):
+        owners = set(map(id, facts.values_of(node.value)))
+        if any(id(one) in owners for group in receivers for one in group):
+            return node.value
+    return node
+
+
+def having(value: Value) -> Values:
+    """What has the method that a value is, by which a model may be called; empty for others.
+
+    Of a partial call it is what is called.
+    """
+    if isinstance(value, Partial):
+        return value.callee
+    if isinstance(value, BoundMethod):
+        return (value.receiver,)
+    if isinstance(value, Opaque) and value.kind == "attribute" and value.name in CALLING:
+        return value.operands[0]
+    return ()
 
 
 def behind_moves(node: cst.CSTNode) -> cst.CSTNode:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from transpile.facts.events import Branch, Event, Stack
-from transpile.facts.values import Value
+from transpile.facts.values import Constant, External, Value
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.models.gradient_flow import lets_gradients_through
@@ -144,3 +144,15 @@ def excluded(first: Stack, second: Stack) -> bool:
         isinstance(frame, Branch) and arms.get(id(frame.node), frame.arm) != frame.arm
         for frame in second
     )
+
+
+def named_inputs(plan: Plan, model: Model) -> bool:
+    """Whether a backward pass through a model is told which tensors get gradients."""
+    for backward in plan.backwards:
+        if model not in backward.models:
+            continue
+        by_function = any(isinstance(callee, External) for callee in backward.event.callee)
+        given = backward.event.arguments.get("inputs", 5 if by_function else 3)
+        if given is not None and given.values != (Constant(None),):
+            return True
+    return False

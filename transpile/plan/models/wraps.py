@@ -19,7 +19,11 @@ from transpile.plan.models.model_preparations import preparations
 from transpile.plan.models.moves import moved_while_it_trains
 from transpile.plan.models.owners import touched_as_part
 from transpile.plan.models.passages import Key, way_of
-from transpile.plan.models.second_passes import reached_by_gradients_alone, second_pass
+from transpile.plan.models.second_passes import (
+    named_inputs,
+    reached_by_gradients_alone,
+    second_pass,
+)
 from transpile.plan.models.wrap_sites import (
     assigned_as_global,
     binding_nodes,
@@ -180,6 +184,11 @@ def search_wrap(plan: Plan, model: Model, thawed: bool = False) -> Wrap | str:
         return (
             "a backward pass reaches it through gradients of its output alone, which not all of "
             "its parameters need to be part of, and a wrap would wait for the rest"
+        )
+    if named_inputs(plan, model):
+        return (
+            "a backward pass is told which tensors get gradients, and a wrap would wait for those "
+            "of all parameters"
         )
     way = way_of(plan, model)
     if way is None:
