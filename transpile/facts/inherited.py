@@ -8,9 +8,9 @@ import libcst as cst
 
 from transpile.facts.calls.started import starting_base
 from transpile.facts.events import Event
+from transpile.facts.expressions.descriptors import TRUTH
 from transpile.facts.expressions.held_parts import HeldParts
 from transpile.facts.values import (
-    Argument,
     Arguments,
     Class,
     Entry,
@@ -131,7 +131,7 @@ class Inherited(HeldParts):
     ) -> Event:
         """Note that something happens here; an object that is tested is asked for its truth."""
         for value in callee if kind == "test" else ():
-            callee = join(callee, self.ask_object(value, "__bool__", (), node) or ())
+            callee = join(callee, self.ask_first(value, TRUTH, (), node) or ())
         return super().record(kind, node, callee, arguments, result, name)
 
     def update_mapping(self, mapping: Mapping, values: Values) -> None:
@@ -159,14 +159,3 @@ class Inherited(HeldParts):
             else:
                 found.append(value)
         return tuple(found)
-
-    def ask_object(
-        self, value: Value, method: str, given: tuple[Values, ...], node: cst.CSTNode
-    ) -> Values | None:
-        """What a special method of an object gives; None where its class has none."""
-        if not isinstance(value, Instance):
-            return None
-        found = self.class_attribute(value.cls, method, value, value.cls, node)
-        if found is None:
-            return None
-        return self.invoke(found, Arguments(tuple(Argument(each, None) for each in given)), node)

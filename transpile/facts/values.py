@@ -71,6 +71,7 @@ class Class:
     bases: tuple[Values, ...]
     is_dataclass: bool = False
     outside: tuple[str, ...] | None = None
+    metaclass: Values = ()
 
     def ancestry(self) -> Iterator[Class | External | Unknown]:
         """The class itself, then its bases, depth first; a class met twice comes once."""
@@ -85,6 +86,14 @@ class Class:
                 yield current
             if isinstance(current, Class):
                 stack[:0] = [base for bases in current.bases for base in bases]
+
+    def metaclasses(self) -> list[Class]:
+        """The metaclass of the project that makes it, its own or that of a base; else none."""
+        for ancestor in self.ancestry():
+            found = [one for one in getattr(ancestor, "metaclass", ()) if isinstance(one, Class)]
+            if found:
+                return found
+        return []
 
     def external_bases(self) -> tuple[str, ...]:
         """The dotted names of the bases outside the project."""
@@ -272,11 +281,12 @@ class Generator:
 
 @dataclass(eq=False)
 class Partial:
-    """``functools.partial``: a callee with arguments already given."""
+    """``functools.partial``: arguments already given; ``partialmethod`` makes a method of it."""
 
     callee: Values
     arguments: Arguments
     node: cst.CSTNode
+    is_method: bool = False
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ class ArgumentsChanged(ContainerMethods):
                 self.record("store", node, array.values, result=join(*others), name="[]")
             return
         if name in ("builtins.object.__setattr__", "builtins.type.__setattr__"):
-            self.builtin_setattr(arguments, node)
+            self.builtin_setattr(arguments, node, own=False)
             return
         if name in INTO_LISTS:
             pair = [arguments.get(word, at) for at, word in enumerate(INTO_LISTS[name])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from transpile.facts.calls.named_attributes import NamedAttributes
+from transpile.facts.calls.conversions import INDEXED, Conversions
 from transpile.facts.calls.standing_in import never_calls
 from transpile.facts.picking import picked_from
 from transpile.facts.state import call_frames, external, unknown
@@ -29,7 +29,7 @@ from transpile.facts.values import (
 LISTS = frozenset({"collections.deque", "collections.UserList"})
 
 
-class BuiltinCalls(NamedAttributes):
+class BuiltinCalls(Conversions):
     """The part of the interpreter that knows builtins."""
 
     def builtin_call(
@@ -169,7 +169,9 @@ class BuiltinCalls(NamedAttributes):
 
     def builtin_reversed(self, arguments: Arguments, node: cst.CSTNode) -> Values:
         """``reversed(sequence)``."""
-        return self.copied(arguments, node, "list", keep_order=False)
+        first, *others = arguments.positional()[0].values or (None,) if arguments.items else (None,)
+        told = self.ask_object(first, "__reversed__", (), node) if first and not others else None
+        return told or self.copied(arguments, node, "list", keep_order=False)
 
     def builtin_sorted(self, arguments: Arguments, node: cst.CSTNode) -> Values:
         """``sorted(iterable, key=...)``."""
@@ -322,11 +324,11 @@ class BuiltinCalls(NamedAttributes):
             return None
         if "." in word:
             return None
-        first = arguments.positional()[0].values if arguments.positional() else ()
-        if word in ("float", "int") and len(first) == 1:
-            number = self.ask_object(first[0], f"__{word}__", (), node)
-            if number is not None:
-                return number
+        told = self.stood_for(word, arguments, node)
+        if told is not None:
+            return told
+        if word in INDEXED:
+            arguments = self.with_indexes(arguments, node)
         if word in ("sum", "max", "min", "any", "all"):
             arguments = self.with_elements(arguments, node)
         if not never_calls(f"builtins.{word}"):

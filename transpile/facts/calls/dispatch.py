@@ -7,7 +7,7 @@ from functools import cached_property
 
 import libcst as cst
 
-from transpile.facts.calls.project import ProjectCalls
+from transpile.facts.calls.operator_functions import OperatorFunctions
 from transpile.facts.calls.standing_in import PROXY, never_calls, referred_to, stood_in
 from transpile.facts.calls.started import Later, run_later, starting_base
 from transpile.facts.events import Branch
@@ -36,7 +36,7 @@ from transpile.facts.values import (
 )
 
 
-class Calls(ProjectCalls):
+class Calls(OperatorFunctions):
     """The part of the interpreter that knows calls."""
 
     @cached_property
@@ -62,6 +62,10 @@ class Calls(ProjectCalls):
             return self.call_external(callee, arguments, node)
         if isinstance(callee, Opaque):
             return self.call_opaque(callee, arguments, node)
+        if isinstance(callee, (Function, BoundMethod)):
+            chosen = self.chosen_by_kind(callee, arguments, node)
+            if chosen is not None:
+                return chosen
         if isinstance(callee, Function):
             return self.call_function(callee, arguments, node, None)
         if isinstance(callee, BoundMethod):
@@ -90,6 +94,13 @@ class Calls(ProjectCalls):
         return (unknown,)
 
     def call_class(self, callee: Class, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """Call a class of the project: what its metaclass makes of that, or an object."""
+        own = self.special_method(callee, "__call__", node)
+        if own is not None:
+            return self.invoke(own, arguments, node)
+        return self.made_of(callee, arguments, node)
+
+    def made_of(self, callee: Class, arguments: Arguments, node: cst.CSTNode) -> Values:
         """Make an object of a class of the project."""
         made = self.instantiate(callee, arguments, node)
         wraps = any(self.is_subclass(callee, base) for base in self.dialect.derived_wraps)
@@ -99,20 +110,25 @@ class Calls(ProjectCalls):
 
     def call_external(self, callee: External, arguments: Arguments, node: cst.CSTNode) -> Values:
         """Call something outside the project."""
+        name = callee.name
         modelled = self.builtin_call(callee, arguments, node)
+        if modelled is None:
+            modelled = self.operator_function(name, arguments, node)
         if modelled is not None:
             return modelled
-        name = callee.name
         changed = self.changed_copy(arguments, node) if name in REPLACE else None
         if changed is not None:
             return changed
-        if name == "functools.partial" and arguments.items:
+        if name in PARTIALS and arguments.items:
             first, *rest = arguments.items
             key = ("partial", id(node), self.context)
             made = self.nodes.get(key)
             if not isinstance(made, Partial):
                 made = Partial(
-                    first.values, Arguments(tuple(rest), arguments.unknown_because), node
+                    first.values,
+                    Arguments(tuple(rest), arguments.unknown_because),
+                    node,
+                    is_method=PARTIALS[name],
                 )
                 self.nodes[key] = made
             return (made,)
@@ -210,7 +226,11 @@ class Calls(ProjectCalls):
 
     def call_opaque(self, callee: Opaque, arguments: Arguments, node: cst.CSTNode) -> Values:
         """Call a method of something that cannot be analysed."""
-        contained = self.call_container_method(callee, arguments, node)
+        contained = self.called_by_name(callee, arguments, node)
+        if contained is None:
+            contained = self.called_past_class(callee, arguments, node)
+        if contained is None:
+            contained = self.call_container_method(callee, arguments, node)
         if contained is None:
             contained = self.named_tuple(callee, arguments, node)
         if contained is not None:
@@ -241,6 +261,17 @@ class Calls(ProjectCalls):
         if callee.kind == "attribute" and self.buffers.concerns(callee.name):
             self.write_buffer(callee, arguments, node, made)
         return (made,)
+
+    def called_past_class(
+        self, callee: Opaque, arguments: Arguments, node: cst.CSTNode
+    ) -> Values | None:
+        """What a method of all objects, or of all classes, does; None for other methods."""
+        if callee.kind != "attribute" or len(callee.operands) != 1:
+            return None
+        classes = [one for one in callee.operands[0] if isinstance(one, Class)]
+        if callee.name == "__call__" and classes:
+            return join(*(self.made_of(one, arguments, node) for one in classes))
+        return self.object_method(callee.operands[0], callee.name, arguments, node)
 
     def run_started(self, receivers: Values, node: cst.CSTNode) -> None:
         """Run what the ``start`` of a thread or process of the project's own class runs."""
@@ -335,6 +366,8 @@ class Calls(ProjectCalls):
         self.call_function(callee, given, node, None)
 
 
+#: What gives a function some of its arguments, and whether that becomes a method of objects.
+PARTIALS = {"functools.partial": False, "functools.partialmethod": True}
 #: Kinds of values that hold no function of the project to be called.
 NEVER_CALLED = frozenset({Opaque, External, Constant, Settled, Unknown, Sequence, Mapping})
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.facts.expressions.namespaces import Namespaces
+from transpile.facts.expressions.descriptors import Descriptors
 from transpile.facts.names import may_be_one
 from transpile.facts.state import external, unknown
 from transpile.facts.values import (
@@ -33,7 +33,7 @@ from transpile.facts.values import (
 )
 
 
-class Access(Namespaces):
+class Access(Descriptors):
     """The part of the interpreter that knows how parts of values are reached."""
 
     def attribute(self, base: Values, name: str, node: cst.CSTNode) -> Values:
@@ -59,9 +59,10 @@ class Access(Namespaces):
         if isinstance(value, Class):
             if name == "__name__":
                 return (Constant(value.name),)
-            return self.class_attribute(value, name, None, value, node) or (
-                self.opaque("attribute", node, name, ((value,),)),
-            )
+            found = self.class_attribute(value, name, None, value, node)
+            if found is None:
+                found = self.special_method(value, name, node)
+            return found or (self.opaque("attribute", node, name, ((value,),)),)
         if isinstance(value, Super):
             return self.super_attribute(value, name, node)
         if isinstance(value, ModuleValue):
@@ -72,7 +73,7 @@ class Access(Namespaces):
             methods = self.methods_of_argument(value, name, node)
             if methods:
                 return methods
-            stored = value.attributes.get(name)
+            stored = self.kept_as(value, value.attributes, name)
             key = ("attribute", id(value), name)
             made = self.nodes.get(key)
             if not isinstance(made, Opaque):
@@ -81,8 +82,11 @@ class Access(Namespaces):
             return (made,) if stored is None else join(stored, (made,))
         if isinstance(value, Partial) and name == "func":
             return value.callee
-        if isinstance(value, Function) and name in value.attributes:
-            return value.attributes[name]
+        stored = None
+        if isinstance(value, Function):
+            stored = self.kept_as(value, value.attributes, name)
+        if stored is not None:
+            return stored
         key = ("attribute", id(value) if not isinstance(value, Constant) else id(node), name)
         made = self.nodes.get(key)
         if not isinstance(made, Opaque):
@@ -124,7 +128,7 @@ class Access(Namespaces):
         for word in value.computed:
             if may_be_one(word, name):
                 own = join(own or (), value.attributes[word])
-        if own is not None:
+        if own is not None and not any(self.setters(value, name)):
             return self.buffers.read(own, self.stack)
         if name == "__class__":
             return (value.cls,)
@@ -149,69 +153,13 @@ class Access(Namespaces):
             return ()
         return self.invoke(method, Arguments((Argument((Constant(name),), node),)), node)
 
-    def class_attribute(
-        self,
-        cls: Class,
-        name: str,
-        receiver: Instance | None,
-        start: Class,
-        node: cst.CSTNode,
-    ) -> Values | None:
-        """A name in the class or its bases, bound to the receiver at `node`; None where absent."""
-        for ancestor in start.ancestry():
-            if isinstance(ancestor, Class) and name in ancestor.scope.names:
-                return self.bind(ancestor.scope.names[name], receiver, cls, node)
-        return None
-
-    def bind(
-        self, values: Values, receiver: Instance | None, cls: Class, node: cst.CSTNode
-    ) -> Values:
-        """Functions found on a class become methods; properties are called at `node`."""
-        bound: list[Value] = []
-        for value in values:
-            if not isinstance(value, Function):
-                bound.append(value)
-                continue
-            words = {
-                decorator.name
-                for decorators in value.decorators
-                for decorator in decorators
-                if isinstance(decorator, External)
-            }
-            if "builtins.staticmethod" in words:
-                bound.append(value)
-            elif "builtins.classmethod" in words or value.name == "__init_subclass__":
-                bound.append(BoundMethod(cls, value))
-            elif receiver is None:
-                bound.append(value)
-            elif words & {"builtins.property", "functools.cached_property"}:
-                bound.extend(self.invoke((BoundMethod(receiver, value),), Arguments(), node))
-            else:
-                bound.append(BoundMethod(receiver, value))
-        return tuple(bound)
-
-    def super_attribute(self, value: Super, name: str, node: cst.CSTNode) -> Values:
-        """``super().name``: the next definition behind the class."""
-        receivers = value.receiver
-        receiver = receivers if isinstance(receivers, Instance) else None
-        ancestry = list((receiver.cls if receiver is not None else value.behind).ancestry())
-        if value.behind in ancestry:
-            ancestry = ancestry[ancestry.index(value.behind) + 1 :]
-        for ancestor in ancestry:
-            if isinstance(ancestor, Class) and name in ancestor.scope.names:
-                cls = receivers if isinstance(receivers, Class) else ancestor
-                return self.bind(ancestor.scope.names[name], receiver, cls, node)
-        for ancestor in ancestry:
-            if isinstance(ancestor, External):
-                return external(f"{ancestor.name}.{name}")
-        return external(f"builtins.object.{name}")
-
     def module_attribute(self, value: ModuleValue, name: str) -> Values:
         """A name of a project module, or one of its submodules."""
         self.import_module(value.module)
         scope = value.module.scope
-        if scope is not None and name in scope.names:
-            return scope.names[name]
+        stored = self.kept_as(value.module, scope.names, name) if scope is not None else None
+        if stored is not None:
+            return stored
         child = self.find_module(f"{value.module.name}.{name}", value.module)
         if child is not None:
             return (ModuleValue(child),)
@@ -238,12 +186,13 @@ class Access(Namespaces):
                     found.append(self.opaque("item", node, "", ((value,),), index=index))
             elif isinstance(value, Sequence):
                 found.extend(self.sequence_item(value, constant, node))
-            elif isinstance(value, Instance):
-                method = self.class_attribute(value.cls, "__getitem__", value, value.cls, node)
-                if method is not None:
-                    found.extend(self.invoke(method, Arguments((Argument(index, None),)), node))
-                else:
-                    found.append(self.opaque("item", node, "", ((value,),), index=index))
+            elif isinstance(value, (Instance, Class)):
+                told = self.ask_object(value, "__getitem__", (index,), node)
+                if told is None and isinstance(value, Class):
+                    method = self.class_attribute(value, "__class_getitem__", None, value, node)
+                    given = Arguments((Argument(index, None),))
+                    told = self.invoke(method, given, node) if method is not None else None
+                found.extend(told or (self.opaque("item", node, "", ((value,),), index=index),))
             else:
                 named = self.named_item(value, constant)
                 found.extend(named)
@@ -273,14 +222,13 @@ class Access(Namespaces):
             return value.yields
         if isinstance(value, Constant):
             return (self.opaque("element", node, "", ((value,),)),)
-        if isinstance(value, Instance):
-            method = self.class_attribute(value.cls, "__iter__", value, value.cls, node)
-            if method is not None:
-                iterated = self.invoke(method, Arguments(), node)
+        if isinstance(value, (Instance, Class)):
+            iterated = self.ask_first(value, ("__iter__", "__aiter__"), (), node)
+            if iterated is not None:
                 if any(inner is value for inner in iterated):
-                    step = self.class_attribute(value.cls, "__next__", value, value.cls, node)
-                    return self.invoke(step, Arguments(), node) if step is not None else ()
+                    return self.ask_first(value, ("__next__", "__anext__"), (), node) or ()
                 return self.elements(iterated, node)
+        if isinstance(value, Instance):
             asked = self.asked_by_index(value, node)
             if asked:
                 return asked

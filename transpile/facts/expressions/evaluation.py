@@ -118,12 +118,12 @@ class Expressions(Operators):
         for element in node.slice:
             part = element.slice
             if isinstance(part, cst.Index):
-                indices.append(self.evaluate(part.value))
+                indices.append(self.as_index(base, self.evaluate(part.value), node))
             elif isinstance(part, cst.Slice):
                 is_slice = True
                 for bound in (part.lower, part.upper, part.step):
                     if bound is not None:
-                        self.evaluate(bound)
+                        self.as_index(base, self.evaluate(bound), bound)
         if is_slice and len(node.slice) == 1:
             parts = self.parts_of_sequences(base, node)
             others = tuple(value for value in base if not isinstance(value, Sequence))

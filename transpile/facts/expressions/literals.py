@@ -8,12 +8,12 @@ from typing import Any
 
 import libcst as cst
 
-from transpile.facts.expressions.comprehensions import Comprehensions
+from transpile.facts.expressions.asking import Asking
 from transpile.facts.state import unknown
 from transpile.facts.values import Constant, Sequence, Values, join, only_constant
 
 
-class Literals(Comprehensions):
+class Literals(Asking):
     """The part of the interpreter that knows what is written out."""
 
     def string(self, node: cst.SimpleString) -> Values:

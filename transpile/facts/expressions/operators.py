@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.events import Branch
+from transpile.facts.expressions.asking import UNARY
 from transpile.facts.expressions.literals import Literals
 from transpile.facts.folding import compare, fold
 from transpile.facts.narrowing import asked_kind, narrowed
@@ -47,6 +48,9 @@ class Operators(Literals):
             folded = fold(word, first.value, second.value)
             if folded is not None:
                 return (folded,)
+        told = self.operated(word, left, right, node)
+        if told is not None:
+            return told
         if word == "Add":
             merged = self.concatenate(node, left, right)
             if merged is not None:
@@ -63,12 +67,19 @@ class Operators(Literals):
                 return (Constant(not constant.value),)
             if word == "Minus" and isinstance(constant.value, (int, float)):
                 return (Constant(-constant.value),)
+        if word in UNARY:
+            told = self.answers(values, (UNARY[word],), (), node)
+            if told != values:
+                return told
+        else:
+            values = join(values, self.truth_told(values, node))
         return (self.opaque("operation", node, word, (values,)),)
 
     def boolean(self, node: cst.BooleanOperation) -> Values:
         """``and`` and ``or``: the right side runs on one arm only."""
         left = self.evaluate(node.left)
         known = truth(left)
+        told = self.truth_told(left, node)
         is_and = isinstance(node.operator, cst.And)
         if known is not None and known is not is_and:
             return left
@@ -79,9 +90,11 @@ class Operators(Literals):
         self.stack = before
         if known is not None:
             return right
-        if not is_and and all(isinstance(v, (Instance, Function, Class)) for v in left):
+        if told:
+            left = join(left, told)
+        elif not is_and and all(isinstance(v, (Instance, Function, Class)) for v in left):
             return left
-        if not is_and:
+        if not is_and and not told:
             given = tuple(value for value in left if truth((value,)) is not False)
             if given and all(isinstance(value, HELD) for value in (*given, *right)):
                 # ``callbacks or []``: one or the other, and what either holds.
@@ -106,6 +119,13 @@ class Operators(Literals):
                     for value in operands[0]
                 ):
                     return (Constant(words[0] == "IsNot"),)
+            told = self.operated(words[0], operands[0], operands[1], node)
+            if told is not None:
+                return told
+        else:
+            for place, word in enumerate(words):
+                asked = self.ask_operator(word, operands[place], operands[place + 1], node)
+                operands[place] = join(operands[place], asked[0] if asked else ())
         return (self.opaque("operation", node, " ".join(words), tuple(operands)),)
 
     def conditional(self, node: cst.IfExp) -> Values:

@@ -16,6 +16,7 @@ from transpile.facts.values import (
     Generator,
     Instance,
     Mapping,
+    ModuleValue,
     Opaque,
     Scope,
     Sequence,
@@ -135,6 +136,8 @@ class Bindings(Calls):
         base = self.evaluate(target.value)
         name = target.attr.value
         for value in base:
+            if self.set_by_class(value, name, values, target):
+                continue
             if isinstance(value, (Instance, Opaque, Function)):
                 made_here = isinstance(value, Instance) and name not in value.attributes
                 if isinstance(value, Instance) and made_here and not self.is_straight():
@@ -147,6 +150,8 @@ class Bindings(Calls):
                 self.set_attribute(value.scope.names, name, values, False)
             elif isinstance(value, External):
                 self.keep_outside(value, name, values)
+            elif isinstance(value, ModuleValue) and value.module.scope is not None:
+                self.set_attribute(value.module.scope.names, name, values, False)
         self.record("store", target, base, result=values, name=name)
 
     def without_own(self, value: Instance, name: str, node: cst.CSTNode) -> Values:

@@ -13,10 +13,8 @@ from transpile.facts.picking import picked_from
 from transpile.facts.state import truth, unknown
 from transpile.facts.statements.small import SmallStatements
 from transpile.facts.values import (
-    Arguments,
     Constant,
     Generator,
-    Instance,
     Scope,
     Value,
     Values,
@@ -266,7 +264,8 @@ class Statements(SmallStatements):
         finally:
             self.stack = before
             for value in (one for values in reversed(managers) for one in values):
-                self.ask_object(value, "__exit__", ((Constant(None),),) * 3, node)
+                nothing: Values = (Constant(None),)
+                self.ask_first(value, ("__exit__", "__aexit__"), (nothing,) * 3, node)
 
     def entered_values(self, values: Values, node: cst.CSTNode) -> Values:
         """What ``as`` binds: the object itself, unless its class or generator says otherwise."""
@@ -274,13 +273,9 @@ class Statements(SmallStatements):
         for value in values:
             if isinstance(value, Generator):
                 found.extend(value.yields)
-            elif isinstance(value, Instance):
-                method = self.class_attribute(value.cls, "__enter__", value, value.cls, node)
-                found.extend(
-                    self.invoke(method, Arguments(), node) if method is not None else (value,)
-                )
             else:
-                found.append(value)
+                told = self.ask_first(value, ("__enter__", "__aenter__"), (), node)
+                found.extend((value,) if told is None else told)
         return join(found)
 
     def match_statement(self, node: cst.Match) -> bool:

@@ -13,6 +13,7 @@ from transpile.facts.values import (
     Arguments,
     BoundMethod,
     Class,
+    Constant,
     External,
     Function,
     Instance,
@@ -50,6 +51,12 @@ class Definitions(Imports):
             for group in groups_of(decorators):
                 self.commands.setdefault(id(group), []).append(made)
         self.bind_name(node.name.value, (made,))
+        self.register(made, decorators)
+        accessor = self.accessor(made, decorators)
+        if accessor is not None:
+            self.bind_name(node.name.value, (accessor,))
+            self.replaced.setdefault(id(self.activation.scope), []).append(made)
+            return True
         given_back = self.hand_to_decorators(made, node.decorators, decorators)
         if given_back != (made,):
             self.bind_name(node.name.value, given_back)
@@ -77,6 +84,9 @@ class Definitions(Imports):
             made = Class(node, self.module, node.name.value, scope, bases)
             made.is_dataclass = any(is_dataclass_decorator(values) for values in decorators)
             self.nodes[key] = made
+        for each in node.keywords:
+            if each.keyword is not None and each.keyword.value == "metaclass":
+                made.metaclass = join(made.metaclass, self.evaluate(each.value))
         before = self.activation.scope
         self.activation.scope = made.scope
         try:
@@ -87,10 +97,24 @@ class Definitions(Imports):
         for value in (*kept, *self.replaced.pop(id(made.scope), ())):
             if isinstance(value, Function) and value.owner is None:
                 value.owner = made
+        self.tell_attributes(made, node)
         self.tell_bases(made, node)
         self.bind_name(node.name.value, (made,))
         self.hand_to_decorators(made, node.decorators, tuple(decorators))
         return True
+
+    def tell_attributes(self, made: Class, node: cst.ClassDef) -> None:
+        """Note what says how attributes are set, and call ``__set_name__`` of what is told."""
+        context = self.context
+        for name, values in list(made.scope.names.items()):
+            if name == "__setattr__" or any(map(self.is_accessor, values)):
+                self.accessors.add(name)
+            for value in values:
+                if isinstance(value, Instance):
+                    # What one attribute is told is none of what another one is.
+                    self.context = (*context, id(node), id(values))
+                    self.ask_object(value, "__set_name__", ((made,), (Constant(name),)), node)
+        self.context = context
 
     def tell_bases(self, made: Class, node: cst.ClassDef) -> None:
         """Call ``__init_subclass__`` of the bases, which may note down what is derived."""

@@ -12,7 +12,6 @@ from transpile.facts.state import truth
 from transpile.facts.statements.definitions import Definitions
 from transpile.facts.values import (
     Constant,
-    Instance,
     Mapping,
     Sequence,
     join,
@@ -75,14 +74,12 @@ class SmallStatements(Definitions):
             self.update_mapping(held[0], added)
             self.record("operate", node, held, result=added, name="extend")
             return
-        if word == "Add" and len(old) == 1 and isinstance(old[0], Instance):
-            changed = self.ask_object(old[0], "__iadd__", (added,), node)
-            if changed is not None:
-                self.bind_target(node.target, changed)
-                return
-        made = self.opaque("operation", node, word, (old, added))
-        self.record("operate", node, old, result=added, name=word)
-        self.bind_target(node.target, (made,))
+        asked = self.ask_operator(word, old, added, node, in_place=True)
+        told, others, rest = asked or ((), old, added)
+        if asked is None or (others and rest):
+            told = join(told, (self.opaque("operation", node, word, (others, rest)),))
+            self.record("operate", node, others, result=rest, name=word)
+        self.bind_target(node.target, told)
 
     def assertion(self, node: cst.Assert) -> None:
         """``assert test, message``."""
@@ -101,13 +98,22 @@ class SmallStatements(Definitions):
                 targets.extend(element.value for element in target.elements)
             elif isinstance(target, cst.Subscript):
                 base = self.evaluate(target.value)
+                keys = [
+                    self.evaluate(element.slice.value)
+                    for element in target.slice
+                    if isinstance(element.slice, cst.Index)
+                ]
                 for value in base:
+                    self.ask_object(value, "__delitem__", (join(*keys),), target)
                     if isinstance(value, Sequence) and value.elements:
                         # What is at which place is no longer known.
                         value.rest = join(value.rest, *value.elements)
                         value.elements.clear()
                         self.heap_version += 1
-                self.record("delete", target, base)
+                self.record("delete", target, base, result=join(*keys))
+            elif isinstance(target, cst.Attribute):
+                for value in self.evaluate(target.value):
+                    self.delete_by_class(value, target.attr.value, target)
 
     def declare_global(self, node: cst.Global) -> None:
         """``global name``."""
