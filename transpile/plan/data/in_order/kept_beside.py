@@ -7,7 +7,16 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.module import Module
-from transpile.facts.values import External, Function, Instance, ModuleValue
+from transpile.facts.values import (
+    Class,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    ModuleValue,
+    Sequence,
+    Values,
+)
 from transpile.facts.walk import descendants
 from transpile.plan.data.collation import collated_by
 from transpile.plan.data.data_code import reached_by
@@ -32,7 +41,7 @@ def kept_beside(plan: Plan, loader: Loader) -> Iterator[Place]:
         if isinstance(kept, cst.Attribute):
             read = read_outside(plan, kept, inside)
         elif kept is not None and outlives(function, kept) and is_kept_here(plan, kept):
-            read = named_outside(function.module, kept, inside)
+            read = named_outside(plan, function.module, kept, inside)
         else:
             read = False
         if read:
@@ -88,28 +97,65 @@ def is_kept_here(plan: Plan, kept: cst.Name) -> bool:
     return not any(isinstance(value, (External, ModuleValue)) for value in values)
 
 
-def named_outside(module: Module, kept: cst.Name, inside: set[int]) -> bool:
-    """Whether a global name is read outside of the code of the data."""
+def named_outside(plan: Plan, module: Module, kept: cst.Name, inside: set[int]) -> bool:
+    """Whether a global name is read outside of the code of the data, in any module."""
+    held = {id(v) for v in plan.facts.values_of(kept) if isinstance(v, (Mapping, Sequence))}
+
+    def reads(where: Module, node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.Attribute):
+            return node.attr.value == kept.value and any(
+                isinstance(value, ModuleValue) and value.module is module
+                for value in plan.facts.values_of(node.value)
+            )
+        if not isinstance(node, cst.Name):
+            return False
+        if where is not module:
+            return any(id(value) in held for value in plan.facts.values_of(node))
+        around = module.source.parent(node)
+        return node.value == kept.value and not isinstance(around, (cst.AssignTarget, cst.NameItem))
+
     return any(
-        isinstance(node, cst.Name)
-        and node.value == kept.value
-        and id(node) not in inside
-        and not isinstance(module.source.parent(node), (cst.AssignTarget, cst.NameItem))
-        for node in module.source.nodes
+        id(node) not in inside and reads(where, node)
+        for where in plan.facts.modules.values()
+        for node in where.source.nodes
     )
 
 
 def read_outside(plan: Plan, kept: cst.Attribute, inside: set[int]) -> bool:
-    """Whether the script reads an attribute of the object that has it, outside of its class."""
-    owners = [v for v in plan.facts.values_of(kept.value) if isinstance(v, Instance)]
-    identities = set(map(id, owners))
-    own = {id(node) for one in owners for node in descendants(one.cls.node)}
+    """Whether the script reads an attribute of what has it, outside of its class."""
+    held = plan.facts.values_of(kept.value)
+    owners = identities(held)
+    own = {
+        id(node)
+        for one in held
+        if isinstance(one, (Class, Instance))
+        for node in descendants(one.node if isinstance(one, Class) else one.cls.node)
+    }
     return bool(owners) and any(
         isinstance(node, cst.Attribute)
         and node.attr.value == kept.attr.value
         and id(node) not in inside | own
         and not isinstance(module.source.parent(node), cst.AssignTarget)
-        and any(id(value) in identities for value in plan.facts.values_of(node.value))
+        and bool(owners & identities(plan.facts.values_of(node.value), inherited=True))
         for module in plan.facts.modules.values()
         for node in module.source.nodes
     )
+
+
+def identities(values: Values, inherited: bool = False) -> set[int]:
+    """What attributes are set on: objects, classes and modules of the project, by identity.
+
+    Args:
+        values: what has the attribute.
+        inherited: whether what objects and classes are derived from is meant, too.
+    """
+    found: set[int] = set()
+    for value in values:
+        if isinstance(value, ModuleValue):
+            found.add(id(value.module))
+        elif isinstance(value, (Instance, Class)):
+            found.add(id(value))
+            if inherited:
+                cls = value.cls if isinstance(value, Instance) else value
+                found.update(id(one) for one in cls.ancestry() if isinstance(one, Class))
+    return found
