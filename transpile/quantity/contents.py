@@ -23,7 +23,9 @@ PLACING = frozenset({"add", "discard", "remove", "subtract", "update"})
 GROWING = frozenset(
     {"add", "append", "appendleft", "extend", "extendleft", "insert", "put", "push"}
 )
-#: Those of them that take all entries of another one.
+#: Methods that take entries out of what the script itself has made.
+TAKING = frozenset({"__delitem__", "clear", "discard", "pop", "popitem", "popleft", "remove"})
+#: Methods that take over all entries of another container.
 TAKING_OVER = frozenset({"extend", "extendleft", "update"})
 #: Functions that give a container of the entries of another one.
 COPIERS = tuple(
@@ -147,6 +149,8 @@ def written(plan: Plan, event: Event) -> Iterator[tuple[Value, Values]]:
         cells = event.callee
         if any(map(is_set, cells)):
             deciding = [event.result]
+    elif event.kind == "delete":
+        cells, deciding = tuple(filter(is_own, event.callee)), [event.result]
     elif event.kind == "sort":
         cells, deciding = ordered(plan, event), [event.result]
     elif event.kind == "call":
@@ -156,6 +160,8 @@ def written(plan: Plan, event: Event) -> Iterator[tuple[Value, Values]]:
                     deciding = [given]
                 if callee.name in GROWING or deciding:
                     cells = callee.operands[0]
+                elif callee.name in TAKING:
+                    cells, deciding = tuple(filter(is_own, callee.operands[0])), [given]
             elif isinstance(callee, External) and callee.name in WRITERS:
                 cells = event.arguments.items[0].values if event.arguments.items else ()
                 deciding = [given]
@@ -282,6 +288,11 @@ def is_kept_there(event: Event, value: Value) -> bool:
 def is_container(value: Value) -> bool:
     """Whether a value is a container, or something that the script writes into by index."""
     return isinstance(value, (Sequence, Mapping, Opaque))
+
+
+def is_own(value: Value) -> bool:
+    """Whether a value is a container that the script has made and fills."""
+    return isinstance(value, (Sequence, Mapping)) or made_as_container(value)
 
 
 def is_array(value: Value) -> bool:
