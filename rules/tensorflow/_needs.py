@@ -67,6 +67,8 @@ SEEDED = ("numpy.", "random.", "keras.utils.", "tensorflow.random.set_seed")
 DROPPING = frozenset({"dropout", "recurrent_dropout"})
 PLAIN_FIT = "transpile.rules.tensorflow.emitted.plain_fit"
 WHOLE = frozenset({"keep_regularised_whole"})
+#: Layers of Keras that are put together look up rows for each sample.
+SHARED = frozenset({"merge_shared_rows"})
 OWN = frozenset({"check_first_batch", "refuse_own_losses"})
 
 
@@ -117,7 +119,7 @@ def useless(plan: Plan) -> frozenset[str]:
     kinds -= MODEL_BASES
     if not kinds <= PLAIN | NOISY | NORMALISING:
         return frozenset()
-    found = OWN if "activity_regularizer" in words else OWN | WHOLE
+    found = OWN | SHARED if "activity_regularizer" in words else OWN | SHARED | WHOLE
     return found | useless_for(kinds)
 
 

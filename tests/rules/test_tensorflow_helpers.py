@@ -113,3 +113,23 @@ def test_models_of_the_scripts_own_are_checked() -> None:
 
 def test_modules_that_scripts_share_have_everything() -> None:
     assert needed(SCRIPT, Options(helpers="module")) == EVERYTHING
+
+
+def test_rows_that_all_samples_look_up_are_told_apart_in_models_of_the_script_alone() -> None:
+    own = SCRIPT.replace(
+        "x, y =",
+        "class Places(layers.Layer):\n"
+        "    def build(self, shape):\n"
+        "        self.table = layers.Embedding(4, 1)\n\n"
+        "    def call(self, inputs):\n"
+        "        return inputs + self.table(tf.range(4))[:, 0]\n\n\nx, y =",
+    ).replace("layers.Dense(1))", "Places())")
+    assert "merge_shared_rows(sums, count)" in convert(own.encode()).text
+    assert "merge_shared_rows" not in convert(SCRIPT.encode()).text
+
+
+def test_seeds_above_the_helpers_are_kept() -> None:
+    text = SCRIPT.replace("from tensorflow.keras import layers", "keras.utils.set_random_seed(1)")
+    output = convert(text.replace("layers.", "keras.layers.").encode()).text
+    agree = output[output.index("def agree()") : output.index("\nagree()")]
+    assert "random.seed(" not in agree and "if context.global_seed() != of_first:" in agree

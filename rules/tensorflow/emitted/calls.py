@@ -21,6 +21,7 @@ from transpile.rules.tensorflow.emitted.rows import (
     check_agreement,
     fingerprint,
     gather,
+    merge_shared_rows,
     rows_of,
     variable_of,
 )
@@ -77,6 +78,7 @@ def compute_rows(model: Any, call: Callable[..., Any], args: Any, kwargs: Any) -
                 computed[index] = among_all(tf.convert_to_tensor(computed[index]), count)
             own = fingerprint(upstream)
             sums = add_up([own, *computed])
+            merge_shared_rows(sums, count)
             with tf.control_dependencies([check_agreement(sums[0], own)]):
                 whole = iter([tf.identity(each) for each in sums[1:]])
             back = [next(whole) if each.dtype.is_floating else None for each in rows]

@@ -36,6 +36,34 @@ def gather(tensors: Sequence[tf.Tensor], count: tf.Tensor) -> List[tf.Tensor]:
     return [tf.cast(total, each.dtype) for total, each in zip(sums, tensors)]
 
 
+def shared_once(gradient: tf.IndexedSlices, count: Any) -> tf.IndexedSlices:
+    """Return the rows of a gradient, those once that all samples have looked up."""
+    workers = get_world_size()
+    number = tf.size(gradient.indices) // workers
+    looked_up = tf.reshape(gradient.indices[: number * workers], [workers, number])
+    alike = tf.reduce_all(looked_up == looked_up[:1])
+    alike &= number * workers == tf.size(gradient.indices)
+    by_samples = (count % workers == 0) & (number % tf.maximum(count // workers, 1) == 0)
+    distinct = (tf.size(tf.unique(looked_up[0])[0]) == number) & (number > 1)
+    shape = tf.concat([[workers, number], tf.shape(gradient.values)[1:]], 0)
+    values, rows = tf.cond(
+        alike & (distinct | tf.logical_not(by_samples)),
+        lambda: (tf.reduce_sum(tf.reshape(gradient.values, shape), 0), looked_up[0]),
+        lambda: (gradient.values, gradient.indices),
+    )
+    return tf.IndexedSlices(values, rows, gradient.dense_shape)
+
+
+def merge_shared_rows(gradients: List[Any], count: Any) -> None:
+    """Leave rows of tables that all samples look up in the gradients once, as in one process.
+
+    Rows that samples look up by themselves stay apart: optimizers may square each of them.
+    """
+    for index, each in enumerate(gradients):
+        if isinstance(each, tf.IndexedSlices):
+            gradients[index] = shared_once(each, count)
+
+
 def fingerprint(tensors: Sequence[tf.Tensor]) -> tf.Tensor:
     """Return two numbers for each tensor, by which workers compare theirs."""
     found = []

@@ -6,6 +6,7 @@ import json
 import logging
 import multiprocessing
 import os
+import pickle
 import random
 import shutil
 import sys
@@ -15,6 +16,7 @@ from typing import Any, Iterable, Iterator, List
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.eager import context
 
 
 def choose_gpu(task: int, addresses: List[str]) -> None:
@@ -116,11 +118,18 @@ def agree() -> None:
     """Let all workers draw the same random numbers, and one of them alone speak."""
     if strategy is None:
         return
-    drawn = random.randrange(2**30) if is_main_process() else 0
-    seed = int(add_up([tf.constant(drawn)])[0])
-    random.seed(seed)
-    np.random.seed(seed)
-    tf.random.set_seed(seed)
+    # What is seeded already goes on where it is.
+    states, seed = (random.getstate(), np.random.get_state()), context.global_seed()
+    if seed is None:
+        seed = random.randrange(2**30)
+    drawn = pickle.dumps((states, seed)) if is_main_process() else b""
+    length = int(add_up([tf.constant(len(drawn))])[0])
+    sent = add_up([tf.constant(list(drawn.ljust(length, b"\0")))])[0]
+    states, of_first = pickle.loads(bytes(sent.numpy().tolist()))
+    random.setstate(states[0])
+    np.random.set_state(states[1])
+    if context.global_seed() != of_first:
+        tf.random.set_seed(of_first)
     if not is_main_process():
         sys.stdout = open(os.devnull, "w")
         logging.disable(logging.INFO)
