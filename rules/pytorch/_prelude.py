@@ -23,6 +23,7 @@ FILES = (
     ("set_up_mpi", ("adopt_mpi_environment",)),
     ("processes", ("own_gpu", "setup_distributed", "cleanup_distributed")),
     ("processes", ("get_rank", "get_world_size", "is_main_process", "print_once")),
+    ("processes", ("report_once",)),
     ("shares", ("split_batch", "share_batch", "share_each_batch", "share_streams")),
     ("shares", ("SamplerOnCpu", "SharedSampler", "share_sampler", "whole_batches")),
     ("shares", ("SharedBatches", "share_batches", "SharedStream", "share_stream")),
@@ -66,7 +67,8 @@ FILES = (
 #: Those that know what to do before the process group is joined.
 WITHOUT_GROUP = frozenset(
     {
-        "own_gpu", "get_rank", "is_main_process", "print_once", "next_epoch", "own_device",
+        "own_gpu", "get_rank", "is_main_process", "print_once", "report_once", "next_epoch",
+        "own_device",
         "use_own_gpu", "own_gpus", "own_location", "own_device_map", "get_local_rank",
         "get_local_size", "refuse_choice", "split_method", "SplitMethod", "CheckedSplitMethod",
         "SplitDistributionMethod", "CheckedSplitDistributionMethod", "contiguous_copy",

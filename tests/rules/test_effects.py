@@ -853,3 +853,13 @@ def test_programs_whose_output_nobody_reads_run_once(line: str, guarded: bool) -
     assert not result.findings
     place = result.text.index(line)
     assert ("is_main_process()" in result.text[place - 80 : place]) is guarded
+
+
+def test_summaries_that_draw_are_computed_by_every_process() -> None:
+    source = script(
+        top="import torchinfo\nfrom torchsummary import summary",
+        model="summary(model, (3,))\nsize = torchinfo.summary(model, (2, 3)).total_params",
+    )
+    text = converted(source).text
+    assert "\n    report_once(summary)(model, (3,))\n" in text
+    assert "size = report_once(torchinfo.summary)(model, (2, 3)).total_params" in text

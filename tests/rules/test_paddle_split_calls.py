@@ -209,3 +209,89 @@ def test_what_cells_give_is_known(cell: str) -> None:
     result = convert(text, Options(shard="auto"), path="train.py")
     assert not result.findings
     assert "paddle.zeros([split_batch(self.batch), 5])" in result.text
+
+
+@pytest.mark.parametrize(
+    ("inside", "why"),
+    [
+        (
+            "return paddle.distribution.Categorical(self.body(x)), x",
+            "an object that is no tensor",
+        ),
+        ("return F.mse_loss(self.body(x), x), x", "a loss over the whole batch"),
+    ],
+)
+def test_outputs_without_rows_are_refused(inside: str, why: str) -> None:
+    found = result(inside=inside, loss="out[0].mean() if hasattr(out[0], 'mean') else out[1]")
+    assert found.outcome is Outcome.REFUSED
+    assert any(why in finding.message for finding in found.findings), found.findings
+
+
+def test_a_mean_that_a_model_gives_back_is_trained_on_shares_of_the_data() -> None:
+    script = SCRIPT.format(
+        inside="return F.mse_loss(self.body(x), x), 0", first="pass", loss="out[0]"
+    )
+    loader = "paddle.io.DataLoader(paddle.io.TensorDataset([paddle.ones([32, 4])]), batch_size=8)"
+    script = script.replace(
+        "in rows(9):\n    x = paddle.to_tensor(x)\n", f"in {loader}:\n    x = x[0]\n"
+    )
+    script += "    if float(paddle.max(x)) > 1:\n        optimizer.set_lr(0.01)\n"
+    found = convert(script)
+    assert found.outcome is Outcome.CONVERTED
+    assert "DT016" in codes(found) and "SplitCalls" not in found.text
+
+
+ACTS = """\
+def act(self, x):
+        {gradients}:
+            return self.body(x).numpy()
+"""
+
+
+@pytest.mark.parametrize(
+    ("gradients", "outcome"),
+    [("with paddle.no_grad()", Outcome.CONVERTED), ("if True", Outcome.REFUSED)],
+)
+def test_a_method_that_only_acts_is_no_way_past_the_wrap(gradients: str, outcome: Outcome) -> None:
+    script = SCRIPT.format(inside="pass", first="kept = np.ones((8, 4))", loss="(out**2).mean()")
+    script = script.replace("def forward", ACTS.format(gradients=gradients) + "\n    def forward")
+    script = script.replace("paddle.to_tensor(x)\n", "paddle.to_tensor(model.act(x + kept))\n", 1)
+    found = convert(script)
+    assert found.outcome is outcome, found.findings
+
+
+@pytest.mark.parametrize(
+    ("inside", "outcome"),
+    [
+        ("pass", Outcome.CONVERTED),
+        ("self.held.count()", Outcome.REFUSED),
+        ("Held()", Outcome.REFUSED),
+    ],
+)
+def test_methods_of_what_a_model_merely_holds_are_none_of_its_passes(
+    inside: str, outcome: Outcome
+) -> None:
+    held = "class Held:\n    def __init__(self):\n        self.count()\n\n"
+    held += "    def count(self):\n        self.seen = 1\n\n\n"
+    script = SCRIPT.format(inside=inside, first="pass", loss="(out**2).mean()")
+    script = script.replace("class Net", held + "class Net")
+    script = script.replace("self.total = 0", "self.held = Held()")
+    found = convert(script)
+    assert found.outcome is outcome, found.findings
+
+
+def test_a_summary_is_computed_by_every_process_and_printed_once() -> None:
+    found = result(first="paddle.summary(model, (2, 4))\nprint(paddle.flops(model, [2, 4]))")
+    assert "\nreport_once(paddle.summary)(" in found.text
+    assert "\nprint_once(report_once(paddle.flops)(" in found.text
+    again = convert(found.text)
+    assert again.outcome is Outcome.UNCHANGED
+
+
+def test_a_summary_that_is_sent_elsewhere_is_left_alone() -> None:
+    script = SCRIPT.format(inside="pass", first="import contextlib, io", loss="(out**2).mean()")
+    script += (
+        "with contextlib.redirect_stdout(io.StringIO()) as text:\n"
+        "    paddle.summary(model, (2, 4))\n"
+    )
+    assert "report_once" not in convert(script).text

@@ -3,7 +3,8 @@
 What:
     Every ``print`` becomes a call of a small helper that prints on the process with rank 0 alone.
     The arguments are still evaluated in every process, so that a forward pass, a collective or a
-    random number among them stays what it was. Prints to standard error stay as they are.
+    random number among them stays what it was. Prints to standard error stay as they are. What
+    computes before it prints, such as a summary of a model, runs in every process, too.
 
 Why:
     With N processes every line would come out N times, mixed with those of the others.
@@ -30,7 +31,7 @@ import libcst as cst
 
 from transpile.facts.module import Module
 from transpile.facts.values import External
-from transpile.layout import replace_expression
+from transpile.layout import replace_expression, wrap_expression
 from transpile.once.shared import once_of
 from transpile.plan.effects.effects import Effect, Kind
 from transpile.plan.effects.treatment import Once
@@ -61,6 +62,14 @@ def decide(plan: Plan) -> Iterator[Answer]:
             effect,
             "it prints once per job",
             data=replaced(plan, effect, references),
+            claims=(effect.node,),
+        )
+    for effect in once.pending(Kind.REPORT):
+        yield Ruling.apply(
+            f"{plan.table.prefix}501",
+            effect,
+            "every process computes it, and one prints",
+            data=effect,
             claims=(effect.node,),
         )
     for reference in references:
@@ -112,7 +121,18 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The helper's name in the place of ``print``."""
     if ruling.data is None:
         return
+    if isinstance(ruling.data, Effect):
+        yield from reported_once(plan, ruling.module, ruling.data.node.func)
+        return
     yield Helper("print_once", ruling.module)
     name = plan.names_in(ruling.module).fresh("print_once")
     for edit in replace_expression(ruling.module.source, ruling.data, name):
         yield In(ruling.module, edit)
+
+
+def reported_once(plan: Plan, module: Module, function: cst.BaseExpression) -> Iterator[Change]:
+    """The helper around what prints what it computes."""
+    yield Helper("report_once", module)
+    name = plan.names_in(module).fresh("report_once")
+    for edit in wrap_expression(module.source, function, f"{name}(", ")"):
+        yield In(module, edit)

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from transpile.options import Options
 from transpile.prelude import HelperSource, HelperTemplate
-from transpile.rules.paddle._helpers.names import CONTEXTMANAGER, DIST, FLEET, OS, PADDLE
+from transpile.rules.paddle._helpers.names import (
+    CONTEXTMANAGER,
+    DIST,
+    FLEET,
+    IO,
+    OS,
+    PADDLE,
+    REDIRECT_STDOUT,
+    SYS,
+)
 
 SETUP = '''
 def $setup_distributed():
@@ -90,6 +99,21 @@ def $print_once(*args, **kwargs):
         print(*args, **kwargs)
 ''',
         (),
+        ("is_main_process",),
+        without_group=True,
+    ),
+    "report_once": HelperSource(
+        '''
+def $report_once(function):
+    """Return a function that every process calls, and that prints on rank 0 alone."""
+
+    def call(*args, **kwargs):
+        with $redirect_stdout($sys.stdout if $is_main_process() else $io.StringIO()):
+            return function(*args, **kwargs)
+
+    return call
+''',
+        (IO, REDIRECT_STDOUT, SYS),
         ("is_main_process",),
         without_group=True,
     ),

@@ -18,9 +18,9 @@ VOCABULARY = Vocabulary(
         {
             "paddle.save", "paddle.jit.save", "paddle.onnx.export", "paddle.static.save",
             "paddle.static.save_inference_model", "paddle.static.save_vars",
-            "paddle.summary", "paddle.flops",
         }
     ),  # fmt: skip
+    reports=frozenset({"paddle.summary", "paddle.flops"}),
     reads=frozenset(
         {
             "paddle.load", "paddle.jit.load", "paddle.static.load",

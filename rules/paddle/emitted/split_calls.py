@@ -253,6 +253,12 @@ class SplitCalls(paddle.DataParallel):
         with paddle.no_grad():
             with unchanged_randomness():
                 whole = tensors_in(self._layers(*args, **kwargs))
+            for each in whole:
+                if not isinstance(each, paddle.Tensor):
+                    raise TypeError(
+                        f"the rows of {type(each)} cannot be put together: have "
+                        "the model give back tensors"
+                    )
             try:
                 own = [
                     each_tensor(

@@ -34,9 +34,10 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.values import Argument, Constant, Opaque, Sequence, Value
-from transpile.layout import add_argument, guard, insert_before, wrap_expression
-from transpile.once.shared import main_process
+from transpile.layout import add_argument, insert_before, wrap_expression
+from transpile.once.print_once import reported_once
 from transpile.plan.data.sources import constant_of, depends_on_world_size
+from transpile.plan.effects.effect_search import is_redirected
 from transpile.plan.flow.places import insertion_place
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
@@ -265,14 +266,13 @@ def losses(plan: Plan, event: Event) -> Iterator[Answer]:
 
 def summary(plan: Plan, event: Event) -> Iterator[Ruling]:
     """The answer about one call that prints the layers."""
-    if not isinstance(event.module.source.parent(event.node), cst.Expr):
-        return
+    redirected = is_redirected(plan, event.module, event.node)
     yield Ruling.apply(
         "PD903",
         event,
         "the layers are printed once per job",
         data="summary",
-        done=once_of(plan).ranks.some_ranks(event),
+        done=redirected or once_of(plan).ranks.some_ranks(event),
     )
 
 
@@ -283,9 +283,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     statement = insertion_place(module, call)
     assert statement is not None and isinstance(call, cst.Call)
     if ruling.data == "summary":
-        yield Helper("is_main_process", module)
-        for edit in guard(source, statement, statement, f"if {main_process(plan, module)}:"):
-            yield In(module, edit)
+        yield from reported_once(plan, module, call.func)
         return
     if isinstance(ruling.data, Event):
         yield from single_batches.averaged(plan, ruling, ruling.data)

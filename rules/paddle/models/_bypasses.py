@@ -129,6 +129,8 @@ def buffer_names(plan: Plan) -> frozenset[str]:
 def calls_layers(plan: Plan, event: Event) -> bool:
     """Whether a method of a model, called at an event, runs layers."""
     for other in plan.facts.calls_within.get(id(event.node), ()):
+        if gradients_off(other.stack, plan.table):
+            continue
         for callee in other.callee:
             if isinstance(callee, Instance):
                 return True

@@ -19,6 +19,7 @@ from transpile.plan.models.wraps import find_wrap
 from transpile.rules.paddle.data._batch_sizes import places
 from transpile.rules.paddle.gradients._averaging import RECOMPUTING
 from transpile.rules.paddle.models._bypasses import parameters_beside
+from transpile.rules.paddle.models._rows import without_rows
 
 #: Methods that keep what they are given.
 KEEPING = frozenset(
@@ -50,6 +51,9 @@ def whole_because(plan: Plan, model: Model) -> str:
         return wrap
     if wrap.thawed:
         return "its parameters are frozen and unfrozen while it is trained"
+    rowless: str = without_rows(plan, model)
+    if rowless:
+        return rowless
     for event in training_forwards(plan, model):
         if any(is_array(argument.values) for argument in event.arguments.items):
             return "it is given arrays of NumPy, not tensors"

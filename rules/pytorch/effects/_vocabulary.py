@@ -24,6 +24,9 @@ VOCABULARY = Vocabulary(
         "torch.onnx.export": ("f", 2),
         "torchvision.utils.save_image": ("fp", 1),
     },
+    reports=frozenset(
+        {"torchsummary.summary", "torchsummaryX.summary", "torchinfo.summary", "torchscan.summary"}
+    ),
     trackers=frozenset(
         {
             "torch.utils.tensorboard.SummaryWriter", "tensorboardX.SummaryWriter",

@@ -1,8 +1,10 @@
 """Helpers for the process group and its ranks."""
 
+import io
 import os
-from contextlib import contextmanager
-from typing import Any, Iterator
+import sys
+from contextlib import contextmanager, redirect_stdout
+from typing import Any, Callable, Iterator
 
 import torch
 import torch.distributed as dist
@@ -62,6 +64,16 @@ def print_once(*args: Any, **kwargs: Any) -> None:
     """Print on the process with rank 0 alone."""
     if get_rank() == 0:
         print(*args, **kwargs)
+
+
+def report_once(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that every process calls, and that prints on rank 0 alone."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with redirect_stdout(sys.stdout if get_rank() == 0 else io.StringIO()):
+            return function(*args, **kwargs)
+
+    return call
 
 
 def barrier() -> None:

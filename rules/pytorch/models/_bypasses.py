@@ -82,6 +82,8 @@ def is_layer_of(value: Value, model: Model) -> bool:
 def calls_layers(plan: Plan, event: Event) -> bool:
     """Whether a method of a model, called at an event, runs layers or reads parameters."""
     for other in plan.facts.calls_within.get(id(event.node), ()):
+        if gradients_off(other.stack, plan.table):
+            continue
         if other.order <= event.order and other is not event:
             continue
         for callee in other.callee:

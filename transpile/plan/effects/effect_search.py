@@ -93,6 +93,8 @@ def find_effects(plan: Plan, vocabulary: Vocabulary) -> list[Effect]:
         classified = classify(event, vocabulary)
         if classified is not None:
             kind, word = classified
+            if kind is Kind.REPORT and redirected_to(event):
+                continue
             found[id(event.node)] = Effect(kind, word, event.module, event.node, [event])
     return list(found.values())
 
@@ -127,6 +129,8 @@ def classify_function(name: str, event: Event, vocabulary: Vocabulary) -> Kind |
     """What a function outside the project does."""
     if name == "builtins.print":
         return print_kind(event, vocabulary)
+    if name in vocabulary.reports:
+        return Kind.REPORT
     if name in CONSOLE:
         return Kind.CONSOLE
     if name in GIVING_TEXT and len(event.arguments.positional()) < 2:

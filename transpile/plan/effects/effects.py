@@ -19,6 +19,7 @@ class Kind(Enum):
     """What a call does that others can see."""
 
     PRINT = "prints"
+    REPORT = "computes and prints"
     CONSOLE = "writes to standard output"
     LOG = "logs"
     LOG_FILE = "opens a log file"
@@ -54,6 +55,7 @@ class Vocabulary:
         saves: functions that write checkpoints.
         loads: functions that read them.
         paths: writing functions to the keyword and the position of the path, where not 0.
+        reports: functions that print what they compute, for which they may draw random numbers.
         trackers: classes of trackers whose objects are only written to.
         tracker_functions: functions that record in a tracker, by dotted prefixes.
         downloads: functions that may fetch data or weights.
@@ -71,6 +73,7 @@ class Vocabulary:
     saves: frozenset[str] = frozenset()
     loads: frozenset[str] = frozenset()
     paths: dict[str, tuple[str, int]] = field(default_factory=dict)
+    reports: frozenset[str] = frozenset()
     trackers: frozenset[str] = frozenset()
     tracker_functions: tuple[str, ...] = ()
     downloads: frozenset[str] = frozenset()

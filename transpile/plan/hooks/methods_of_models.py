@@ -7,7 +7,16 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from transpile.facts.events import Event, Loop
-from transpile.facts.values import BoundMethod, Class, Function, Instance, Opaque, Value, Values
+from transpile.facts.values import (
+    BoundMethod,
+    Class,
+    External,
+    Function,
+    Instance,
+    Opaque,
+    Value,
+    Values,
+)
 from transpile.facts.walk import descendants
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
@@ -25,21 +34,32 @@ def reached_by_passes(classes: Iterable[Class]) -> set[int]:
     A method that only the script's own loop calls is given what the script has there.
     """
     methods: dict[str, list[cst.CSTNode]] = {}
+    named: set[str] = set()
     for cls in classes:
         for name, values in cls.scope.names.items():
             found = (value.node for value in values if isinstance(value, Function))
-            methods.setdefault(name, []).extend(found)
+            # What a model merely holds is made by a pass that names its class, and by no other.
+            own = name == "__init__" and not any(map(is_from_elsewhere, cls.ancestry()))
+            methods.setdefault(cls.name if own else name, []).extend(found)
+            named.update({cls.name} if own else ())
     reached: set[int] = set()
     pending = [name for name in methods if name in STARTS]
     known = set(pending)
     while pending:
-        for node in methods[pending.pop()]:
+        current = pending.pop()
+        for node in methods[current]:
             reached.add(id(node))
-            for word in set(words_in(node)) - known:
+            # What is made where a model is made is there before its passes.
+            for word in set(words_in(node)) - known - (named if current == "__init__" else set()):
                 if word in methods:
                     known.add(word)
                     pending.append(word)
     return reached
+
+
+def is_from_elsewhere(base: Value) -> bool:
+    """Whether a base of a class is none of the project's, such as one that makes layers."""
+    return not isinstance(base, Class) and base != External("builtins.object")
 
 
 def words_in(node: cst.CSTNode) -> Iterator[str]:
