@@ -643,6 +643,15 @@ def test_windows_behind_the_training_are_rank_0s() -> None:
     assert [level for level, _, _ in findings(before, "PT514")] == [Level.WARNING]
 
 
+def test_windows_are_told_of_once() -> None:
+    top = "import matplotlib.pyplot as plt"
+    behind = script(top=top, end="plt.show()\nplt.show()")
+    assert [level for level, _, _ in findings(behind, "PT514")] == [Level.NOTE]
+    before = script(top=top, epoch="plt.show()\nplt.show()")
+    [(level, _, message)] = findings(before, "PT514")
+    assert level is Level.WARNING and "1 more" in message
+
+
 # Other modules of the project.
 
 HELPERS = """\

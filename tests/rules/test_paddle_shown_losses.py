@@ -35,3 +35,32 @@ model.fit(data, batch_size=12, verbose=0{callbacks})
 def test_losses_of_a_share_are_said_to_be_that(callbacks: str, after: str, said: bool) -> None:
     result = convert(SCRIPT.format(callbacks=callbacks, after=after))
     assert ("PD905" in {finding.code for finding in result.findings}) == said
+
+
+SHAPES = """\
+import paddle
+from paddle.io import DataLoader, TensorDataset
+
+model = paddle.nn.Linear(4, 1)
+optimizer = paddle.optimizer.SGD(0.1, parameters=model.parameters())
+for (x,) in DataLoader(TensorDataset([paddle.ones([32, 4])]), batch_size=8):
+    loss = model(x).mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+    {shown}
+"""
+
+
+@pytest.mark.parametrize(
+    ("shown", "said"),
+    [
+        ("print(x.shape)", True),
+        ("print(f'{x.shape}', model(x).shape)", True),
+        ("print(x.shape[0], x.shape[1], len(x.shape))", False),
+        ("print(model.weight.shape)", False),
+    ],
+)
+def test_shapes_of_a_share_are_said_to_be_that(shown: str, said: bool) -> None:
+    result = convert(SHAPES.format(shown=shown))
+    assert ("PD604" in {finding.code for finding in result.findings}) == said

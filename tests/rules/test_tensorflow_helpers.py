@@ -126,6 +126,8 @@ def test_rows_that_all_samples_look_up_are_told_apart_in_models_of_the_script_al
     ).replace("layers.Dense(1))", "Places())")
     assert "merge_shared_rows(sums, count)" in convert(own.encode()).text
     assert "merge_shared_rows" not in convert(SCRIPT.encode()).text
+    assert [one.code for one in convert(own.encode()).findings] == ["TF103"]
+    assert not convert(SCRIPT.encode()).findings
 
 
 def test_seeds_above_the_helpers_are_kept() -> None:

@@ -28,7 +28,7 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
@@ -136,25 +136,30 @@ def beside_samples(plan: Plan, effects: list[Effect]) -> Iterator[Remark]:
         )
 
 
-def waiting(plan: Plan, effects: object) -> Iterator[Remark]:
-    """Calls that stop for a person."""
-    for effect in effects:  # type: ignore[attr-defined]
-        assert isinstance(effect, Effect)
-        if effect.kind is Kind.SHOW and is_last(plan, effect):
-            yield Remark.note(
-                f"{plan.table.prefix}514",
-                effect,
-                f"{effect.word} opens windows on rank 0 alone, behind the training: the job ends "
-                "when they are closed",
-            )
-        elif effect.kind in (Kind.ASK, Kind.SHOW):
-            yield Remark.warn(
-                f"{plan.table.prefix}514",
-                effect,
-                f"{effect.word} waits for a person, which several processes without a terminal "
-                "of their own cannot do",
-                "take it out, or read what it asks for from the command line",
-            )
+def waiting(plan: Plan, effects: Iterable[Effect]) -> Iterator[Remark]:
+    """Calls that stop for a person; windows are told of once."""
+    code = f"{plan.table.prefix}514"
+    found = list(effects)
+    shows = [one for one in found if one.kind is Kind.SHOW]
+    behind = [one for one in shows if is_last(plan, one)]
+    for effect in behind[:1]:
+        yield Remark.note(
+            code,
+            effect,
+            f"{effect.word} opens windows on rank 0 alone, behind the training: the job ends when "
+            "they are closed",
+        )
+    before = [one for one in shows if one not in behind]
+    for effect in (*before[:1], *(one for one in found if one.kind is Kind.ASK)):
+        others = len(before) - 1 if effect.kind is Kind.SHOW else 0
+        more = f", as at {others} more places" if others > 0 else ""
+        yield Remark.warn(
+            code,
+            effect,
+            f"{effect.word} waits for a person, which several processes without a terminal of "
+            f"their own cannot do{more}",
+            "take it out, or read what it asks for from the command line",
+        )
 
 
 def is_last(plan: Plan, effect: Effect) -> bool:

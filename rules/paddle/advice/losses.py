@@ -90,6 +90,22 @@ After:
 When to ignore:
     Where the file is there before the job is started.
 """,
+    "PD604": """\
+Why:
+    Each process has a share of the batch, whose first dimension is smaller than that of the whole.
+
+How to fix:
+    Multiply its first number by that of the processes, where all samples are meant.
+
+Before:
+    print(images.shape)
+
+After:
+    print(images.shape[0] * paddle.distributed.get_world_size(), *images.shape[1:])
+
+When to ignore:
+    Where it is only looked at, as while a script is written.
+""",
     "PD603": """\
 Why:
     The number is that of one process's share.

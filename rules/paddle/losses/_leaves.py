@@ -50,9 +50,11 @@ class Numbers:
     Args:
         leaves: what is taken over all processes, by the identity of its node.
         doubts: what stays as it is, by the identity of its node.
+        shapes: shapes of a share that are shown, by the identity of their node.
         after: the quantities once the leaves are.
     """
 
     leaves: dict[int, Leaf] = field(default_factory=dict)
     doubts: dict[int, Doubt] = field(default_factory=dict)
+    shapes: dict[int, Doubt] = field(default_factory=dict)
     after: Shares | None = None

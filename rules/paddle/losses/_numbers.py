@@ -17,6 +17,7 @@ from transpile.plan.query import query
 from transpile.quantity.domain import Kind, Quantity
 from transpile.rules.paddle.losses._leaves import Change, Doubt, Leaf, Numbers
 from transpile.rules.paddle.losses._losses import is_sum_or_nothing, rewritten
+from transpile.rules.paddle.losses._shapes import note_shapes
 from transpile.rules.paddle.losses._shares import Shares, analysis
 
 #: Methods and functions that make numbers of tensors.
@@ -100,6 +101,7 @@ def find_numbers(plan: Plan) -> Numbers:
     drop_settled(plan, found, adding, Shares(plan, frozenset({*converted, *others})))
     for event in events:
         for node in shown_by(event):
+            note_shapes(found, settled(), event, node)
             quantity = settled().of(plan.facts.values_of(node))
             look(plan, found, settled(), event, node, quantity, used)
     found.after = settled()

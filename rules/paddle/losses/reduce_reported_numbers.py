@@ -40,6 +40,7 @@ CODES = {
     "PD601": "a number is reported over the global batch",
     "PD602": "a number of samples is that of all processes",
     "PD603": "a number is that of one process's share of the batch",
+    "PD604": "a shape of one process's share of the batch is shown",
 }
 #: Where calls are split, every process has whole batches.
 WAYS = ("data",)
@@ -68,6 +69,13 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 f"what is reported here is of one process's share of the batch: {doubt.reason}",
                 "reduce it over the processes, or report it from an evaluation",
             )
+    for shape in found.shapes.values():
+        yield Remark.note(
+            "PD604",
+            shape,
+            shape.reason,
+            "multiply its first number by the number of processes if all samples are meant",
+        )
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Edited]:

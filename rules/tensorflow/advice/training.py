@@ -20,6 +20,23 @@ After:
 When to ignore:
     Never: nothing is written.
 """,
+    "TF103": """\
+Why:
+    Each worker computes some rows of a batch, and what layers of the script do with the other rows
+    is not looked at: the first batch is computed whole and in parts, and the two are compared.
+
+How to fix:
+    Nothing, where the samples of a batch do not matter to each other within the model.
+
+Before:
+    return inputs - tf.reduce_mean(inputs, axis=0)
+
+After:
+    return inputs - tf.reduce_mean(inputs, axis=-1, keepdims=True)
+
+When to ignore:
+    Always, once a job has trained a batch.
+""",
     "TF222": """\
 Why:
     The rows of calls are shared where Keras makes them, in evaluate() and in the validation of

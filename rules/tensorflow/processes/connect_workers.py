@@ -30,12 +30,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.plan.model import Plan
-from transpile.rule import Answer, Change, Helper, Ruling, Rulings
+from transpile.rule import Answer, Change, Helper, Remark, Ruling, Rulings
 from transpile.rules.tensorflow._names import STRATEGY
-from transpile.rules.tensorflow._needs import leave_out
-from transpile.rules.tensorflow._sites import calls_of, fits, loops_by_hand
+from transpile.rules.tensorflow._needs import leave_out, useless
+from transpile.rules.tensorflow._sites import calls_of, fits, loops_by_hand, taped_calls
 
-CODES = {"TF101": "the workers are connected"}
+CODES = {
+    "TF101": "the workers are connected",
+    "TF103": "the first batch must show that the samples of a model are apart",
+}
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -48,6 +51,15 @@ def decide(plan: Plan) -> Iterator[Answer]:
     yield Ruling.apply(
         "TF101", (plan.entry, plan.entry.source.tree), "the workers are connected below the imports"
     )
+    if "check_first_batch" in useless(plan):
+        return
+    for event in [*fits(plan), *taped_calls(plan)][:1]:
+        yield Remark.note(
+            "TF103",
+            event,
+            "whether a model with layers other than those of Keras keeps its samples apart is "
+            "checked with the first batch, and the job stops where it does not",
+        )
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
