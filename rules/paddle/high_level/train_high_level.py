@@ -37,8 +37,8 @@ from transpile.facts.values import Argument, Constant, Opaque, Sequence, Value
 from transpile.layout import add_argument, insert_before, wrap_expression
 from transpile.once.print_once import reported_once
 from transpile.plan.data.sources import constant_of, depends_on_world_size
-from transpile.plan.effects.effect_search import is_redirected
 from transpile.plan.flow.places import insertion_place
+from transpile.plan.flow.redirects import redirected_to
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
@@ -266,7 +266,7 @@ def losses(plan: Plan, event: Event) -> Iterator[Answer]:
 
 def summary(plan: Plan, event: Event) -> Iterator[Ruling]:
     """The answer about one call that prints the layers."""
-    redirected = is_redirected(plan, event.module, event.node)
+    redirected = bool(redirected_to(event))
     yield Ruling.apply(
         "PD903",
         event,

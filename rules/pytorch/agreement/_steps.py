@@ -10,9 +10,11 @@ from transpile.facts.events import Branch, Event
 from transpile.facts.module import Module
 from transpile.facts.values import (
     Arguments,
+    Constant,
     External,
     Opaque,
     Value,
+    Values,
 )
 from transpile.facts.walk import descendants
 from transpile.plan.flow.places import statement_of
@@ -180,12 +182,12 @@ def other_steps(plan: Plan) -> Iterator[Step]:
     for event in plan.facts.events:
         if event.kind == "store":
             if changes_rate(event, optimizers):
-                yield Step(event, "change of the learning rate", ("rate",))
+                yield Step(event, "change of the learning rate", ("rate", *told(event.result)))
             continue
         if event.kind != "call":
             continue
         if id(event.node) in made:
-            yield Step(event, "new optimizer", ("optimizer",))
+            yield Step(event, "new optimizer", ("optimizer", *given(event)))
         for callee in event.callee:
             if isinstance(callee, External) and callee.name in COLLECTIVES:
                 yield Step(event, callee.name.replace("torch.distributed", "dist"), (callee.name,))
@@ -197,9 +199,26 @@ def other_steps(plan: Plan) -> Iterator[Step]:
                     id(origin(v)) in trained or id(v) in optimizers or schedules(v, optimizers)
                     for v in receivers
                 ):
-                    yield Step(event, "load_state_dict", ("load", *map(id, receivers)))
+                    yield Step(
+                        event, "load_state_dict", ("load", *map(id, receivers), *given(event))
+                    )
             elif callee.name == "step" and any(schedules(v, optimizers) for v in receivers):
-                yield Step(event, "scheduler step", ("schedule", *map(id, receivers)))
+                yield Step(
+                    event, "scheduler step", ("schedule", *map(id, receivers), *given(event))
+                )
+
+
+def given(event: Event) -> Iterator[object]:
+    """What a call is given, so that calls that are given the same are the same."""
+    for item in event.arguments.items:
+        yield item.keyword
+        yield from told(item.values)
+
+
+def told(values: Values) -> Iterator[object]:
+    """Numbers and texts by what they are, others by their identity."""
+    for value in values:
+        yield (type(value.value), value.value) if isinstance(value, Constant) else id(value)
 
 
 def schedules(value: Value, optimizers: set[int]) -> bool:

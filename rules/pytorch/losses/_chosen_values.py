@@ -12,9 +12,11 @@ from transpile.facts.walk import descendants
 from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses
 from transpile.quantity.asking import Kind, Quantity, analysis
+from transpile.quantity.sample_axis.shapes import PIECES
 from transpile.rules.pytorch.agreement._divergence import Divergence
 from transpile.rules.pytorch.agreement._divergence.expressions import asks_for_none
 from transpile.rules.pytorch.agreement._together import conditions_of
+from transpile.rules.pytorch.losses._chosen_numbers import sets_number_of_loss
 from transpile.rules.pytorch.losses._reported.shown import checks_for_nan
 
 
@@ -36,6 +38,13 @@ def chosen_by_share(plan: Plan) -> Iterator[Event]:
             continue
         chosen = event.result if event.kind == "choose" else assigned(plan, event)
         if not any(id(value) in reached for value in chosen):
+            asked = [quantities.of(each) for each in compared(plan, event)]
+            asked = [each for each in asked if is_of_batch(each)]
+            if asked and sets_number_of_loss(
+                plan, event.module, event.node, reached, all(map(is_of_one, asked))
+            ):
+                seen.add(id(event.node))
+                yield event
             continue
         # What a conditional expression asks is reduced only where no loss is made of its values.
         reduced = event.kind == "test"
@@ -47,6 +56,16 @@ def chosen_by_share(plan: Plan) -> Iterator[Event]:
         if any(is_unsure(quantities.of(each), reduced) for each in compared(plan, event)):
             seen.add(id(event.node))
             yield event
+
+
+def is_of_batch(quantity: Quantity) -> bool:
+    """Whether something is asked of the samples at hand that is not taken over all of them."""
+    return quantity.kind is Kind.SAMPLE or (quantity.kind is Kind.UNKNOWN and quantity.sampled)
+
+
+def is_of_one(quantity: Quantity) -> bool:
+    """Whether it is asked of one sample after the other."""
+    return quantity.kind is Kind.SAMPLE or quantity.content == "one" or quantity.reason == PIECES
 
 
 def is_absent_by_share(plan: Plan, event: Event) -> bool:
