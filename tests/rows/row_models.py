@@ -121,6 +121,9 @@ APART = [
           "self.layers = nn.ModuleList([nn.Linear(5, 5) for _ in range(3)])"),
     Small("chosen layer", "return self.layers[1](x)",
           "self.layers = nn.ModuleList([nn.Linear(5, 5) for _ in range(3)])"),
+    Small("dict made by its function",
+          "parts = dict(a=self.fc(x))\nparts['b'] = parts['a'] * 2\n"
+          "more = dict(parts, c=x)\nmore['d'] = x\nreturn more['a'] + more['b']", LINEAR),
     Small("dict of layers", "return self.heads['a'](x) + self.heads['b'](x)",
           "self.heads = nn.ModuleDict({'a': nn.Linear(5, 3), 'b': nn.Linear(5, 3)})"),
     Small("concatenated features", "h = self.fc(x)\nreturn torch.cat([h, x], dim=1)", LINEAR),

@@ -59,7 +59,13 @@ def call_builtin(run: Running, word: str, given: Given) -> Known | None:
     if word == "zip":
         return zipped(run, items)
     if word == "dict":
-        return Record(tuple(given.keywords.items())) if not items else run.held(first)
+        held = run.held(first) if items else Record(())
+        if not isinstance(held, Record):
+            return held
+        entries: dict[object, Known] = dict(held.entries)
+        for key, one in given.keywords.items():
+            entries[key] = one
+        return run.cell(run.site[1], Record(tuple(entries.items()), held.rest))
     if word in ("getattr", "hasattr"):
         return attribute(run, word, given)
     if word == "sum":
