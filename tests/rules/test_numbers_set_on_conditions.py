@@ -43,6 +43,9 @@ NUMBERS = {
         "match bool(xb.max() > 2):\n    case True:\n        w = 2.0\n    case _:\n"
         "        w = 1.0\nloss = loss * w"
     ),
+    "the rate of a new optimizer": (
+        "if xb.max() > 2:\n    w = 2.0\nopt = torch.optim.SGD(net.parameters(), lr=0.1 * w)"
+    ),
     "any of the samples": (
         "w = 1.0\nfor top in xb.max(1).values.tolist():\n    if top > 2:\n        w = 2.0\n"
         "        break\nloss = loss * w"

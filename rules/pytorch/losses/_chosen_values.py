@@ -21,12 +21,12 @@ from transpile.rules.pytorch.losses._reported.shown import checks_for_nan
 
 
 def chosen_by_share(plan: Plan) -> Iterator[Event]:
-    """The conditions on the samples at hand that set what a loss is made of.
+    """The conditions on the samples at hand that set what a loss, or an optimizer, is made of.
 
     Conditions on which steps depend are agreed on elsewhere, and so are those that are reduced.
     """
     quantities = analysis(plan)
-    reached = reached_by_losses(plan)
+    reached = reached_by_losses(plan) | {id(one.value) for one in plan.optimizers}
     deciding = {id(one.test) for one in conditions_of(plan) if one.decides}
     seen: set[int] = set()
     for event in plan.facts.events:

@@ -78,8 +78,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
         yield Remark.warn(
             "PT417",
             event,
-            "this asks what samples one process has in its share of the batch, and a loss is made "
-            "of other values on each answer",
+            "this asks what samples one process has in its share of the batch, and a loss or an "
+            "optimizer is made of other values on each answer",
             "ask each sample for itself, or take the answer over the whole batch",
         )
 
