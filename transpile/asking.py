@@ -19,6 +19,8 @@ Question = tuple[str, str]
 AnyPath = str | os.PathLike[str]
 Value = TypeVar("Value")
 
+#: So many folders beside each other are no parts of one project.
+MANY = 40
 _WALK = "walk"
 _GLOB = "glob:"
 _notes: ContextVar[dict[Question, str] | None] = ContextVar("notes", default=None)
@@ -50,6 +52,11 @@ def exists(path: AnyPath) -> bool:
     return _ask("anything", path, Path.exists)
 
 
+def is_crowded(path: AnyPath) -> bool:
+    """Whether a folder has so many folders in it that it is no project."""
+    return _ask("crowded", path, _is_crowded)
+
+
 def size(path: AnyPath) -> int:
     """How many bytes a file has.
 
@@ -65,7 +72,7 @@ def real(path: AnyPath) -> Path:
 
 
 def matching(folder: Path, pattern: str) -> list[Path]:
-    """The files of a folder whose names match a pattern, in their order."""
+    """The files of a folder, or of those in it, that match a pattern, in their order."""
     return [folder / name for name in _names(f"{_GLOB}{pattern}", folder, _glob_of(pattern))]
 
 
@@ -141,7 +148,9 @@ def _names(kind: str, folder: Path, how: Callable[[Path], list[str]]) -> list[st
 
 
 def _glob_of(pattern: str) -> Callable[[Path], list[str]]:
-    return lambda folder: sorted(file.name for file in folder.glob(pattern))
+    return lambda folder: sorted(
+        file.relative_to(folder).as_posix() for file in folder.glob(pattern)
+    )
 
 
 def _entries(folders: list[str], files: list[str]) -> Iterator[str]:
@@ -151,12 +160,17 @@ def _entries(folders: list[str], files: list[str]) -> Iterator[str]:
     yield from sorted(files)
 
 
+def _is_crowded(path: Path) -> bool:
+    return sum(1 for one in path.glob("*") if not one.suffix) >= MANY
+
+
 def _size(path: Path) -> int:
     return path.stat().st_size
 
 
 _ANY = ("utf-8", "surrogateescape")
 _KINDS: dict[str, Callable[[Path], object]] = {
+    "crowded": _is_crowded,
     "file": Path.is_file,
     "folder": Path.is_dir,
     "anything": Path.exists,

@@ -13,8 +13,6 @@ from transpile import asking
 from transpile.facts.walk import children
 from transpile.text.source import Source
 
-#: So many folders beside each other are no parts of one project.
-MANY = 40
 _BLOCKS = (
     cst.Module, cst.IndentedBlock, cst.SimpleStatementLine, cst.If, cst.Else, cst.Try,
     cst.ExceptHandler, cst.Finally, cst.With,
@@ -224,12 +222,13 @@ def folders_around(folders: Sequence[Path], package: str) -> Iterator[Path]:
     That is one of some folders, from the script's upwards, or the only one in any of these that
     holds the package. A folder with many others is no project, but one that projects stand in.
     """
-    if package in sys.stdlib_module_names:
+    if package in sys.stdlib_module_names or not package.isidentifier():
         return
     yield from folders
     for folder in folders:
-        inside = [one for one in asking.matching(folder, "*") if not one.suffix]
-        found = [one for one in inside if holds(one, package)] if len(inside) < MANY else []
-        if len(found) == 1:
-            yield found[0]
+        files = asking.matching(folder, f"*/{package}.py")
+        packages = asking.matching(folder, f"*/{package}/__init__.py")
+        found = {*(one.parent for one in files), *(one.parent.parent for one in packages)}
+        if len(found) == 1 and not asking.is_crowded(folder):
+            yield found.pop()
             return

@@ -24,6 +24,7 @@ from transpile.records import replace
 
 from . import algebra, domain
 from .calls import Calls
+from .cuts import CUT_BY_SHARE, is_cut_by_share
 from .domain import Duty, Kind, Pending, Quantity
 from .joined import is_joined
 from .models.heads import heads_of, is_beginning
@@ -291,18 +292,16 @@ class Accesses(Calls):
         ) and not self.in_model(value):
             return domain.unknown(BY_PLACE, certain=True)
         index = self.look(value.index)
-        picked = (
-            has_several(value.node)
-            or index.kind is Kind.SAMPLE
-            or (index.kind is Kind.UNKNOWN and index.sampled)
-            or takes_several(value.index, self.plan)
-        )
+        sampled = index.kind is Kind.SAMPLE or (index.kind is Kind.UNKNOWN and index.sampled)
+        picked = sampled or has_several(value.node) or takes_several(value.index, self.plan)
         if isinstance(position, str) or (self.is_collection(value.operands[0]) and not picked):
-            # The last states of a recurrent layer are one for each sample, however it was packed.
+            # A recurrent layer's last states are one for each sample, however it was packed.
             states = position not in (None, 0) and self.is_model_call(value.operands[0])
             dim = 1 if self.recurrent_part(value).is_state else base.dim
             return replace(base, selection=base.selection and not states, dim=dim)
         if isinstance(value.node, cst.Subscript):
+            if is_cut_by_share(self.plan, self.look, base, value.node):
+                return domain.unknown(CUT_BY_SHARE, certain=True)
             return indexed(base, value.node, self.plan, self.look)
         return domain.unknown(PIECES)
 

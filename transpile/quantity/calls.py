@@ -45,6 +45,7 @@ from .tensors.functions import Tensors
 BUILTIN_NUMBERS = frozenset({"float", "int", "round", "complex"})
 #: Those that make a whole number of it.
 ROUNDED = frozenset({"int", "round"})
+SOUGHT = "it looks for a value in a list of those of one process's share"
 
 
 class Calls(Tensors, Losses):
@@ -111,7 +112,10 @@ class Calls(Tensors, Losses):
             owner = next((f"{one.name}." for one in receivers if isinstance(one, Class)), "")
             return self.nothing_known(value, f"'{owner}{word}'")
         if all(isinstance(one, (Sequence, Mapping)) for one in receivers) and receivers:
-            return receiver if word not in ("index", "count") else domain.equal(tensor=False)
+            if word not in ("index", "count"):
+                return receiver
+            alike = receiver.kind in (Kind.NOTHING, Kind.EQUAL) and not receiver.pending
+            return domain.equal(tensor=False) if alike else domain.unknown(SOUGHT, whole=True)
         if receiver.independent and not any(self.is_tensor(one) for one in receivers):
             # A scaler of gradients, a generator of random numbers, a parser, a writer.
             if word == "scale" and value.arguments.items:

@@ -169,6 +169,9 @@ class Way:
             if read is not False and leaves:
                 self.found.update((id(one.node), one) for one in leaves)
                 return Share.ALL if read else Share.MIXED
+        if self.overlaps.inquiry.analysis.of((value,)).kind is Kind.SAMPLE:
+            # A number of all processes in a loss leaves it that of one process's samples.
+            return Share.OWN
         if id(value) in self.met:
             # What a total is added to is of the same batches as what is added.
             return self.known.get(id(value), Share.NONE)
