@@ -225,6 +225,14 @@ def test_what_is_printed_into_an_object_is_there_on_all_processes(name: str) -> 
     )
 
 
+def test_prints_into_what_says_nothing_of_writing_are_still_made_once() -> None:
+    """What a class of the script's own has from elsewhere may go anywhere."""
+    before = "import somewhere\n\n\nclass Log(somewhere.Stream):\n    pass\n\n\nkept = Log()"
+    assert "print_once(" in convert(script(before, 'print("step", file=kept)')).text
+    own = before.replace("somewhere.Stream", "io.StringIO")
+    assert 'print("step", file=kept)' in convert(script(own, 'print("step", file=kept)')).text
+
+
 HANDLER = """\
 import logging
 

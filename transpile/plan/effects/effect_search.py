@@ -191,7 +191,10 @@ def print_kind(event: Event, vocabulary: Vocabulary) -> Kind | None:
 def keeps_text(value: Value) -> bool:
     """Whether something that is printed into is no file, but may be asked for it later."""
     if isinstance(value, Instance):
-        return True
+        own = any(
+            isinstance(one, Class) and "write" in one.scope.names for one in value.cls.ancestry()
+        )
+        return own or not IN_MEMORY_TEXTS.isdisjoint(value.cls.external_bases())
     return (
         isinstance(value, Opaque)
         and value.kind == "call"
